@@ -1,0 +1,196 @@
+"""The categorical distribution: one of K classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import Tensor
+from torch.distributions import Categorical as TorchCategorical
+from torch.distributions import Distribution
+
+from lamina._checks import check_integer, check_real, shown
+from lamina._errors import DataError, ParameterError
+from lamina._typing import Array
+
+from ._head import Head
+from ._metrics import accuracy
+from ._probabilities import look_like_softmax, warn_about_softmax
+from ._targets import float_columns, refuse
+
+
+@dataclass(frozen=True)
+class Categorical(Head):
+    r"""One of K classes, from K logits through softmax.
+
+    The error is the cross-entropy, computed by log-sum-exp:
+
+    .. math:: E = \ln \sum_k e^{a_k} - a_y, \qquad
+              \partial E / \partial a_k = \operatorname{softmax}(a)_k - [k = y]
+
+    Parameters
+    ----------
+    n_classes : int, optional
+        Number of classes K. By default, one more than the largest class number in the targets.
+    label_smoothing : float in [0, 1), default=0.0
+        Share ε of every target that is spread evenly over all K classes. The error is then
+        the cross-entropy to the smoothed target, which is not minus the log-likelihood.
+
+    Warns
+    -----
+    ProbabilityWarning
+        From `error`, if the raw outputs look like probabilities.
+
+    Notes
+    -----
+    Targets are class numbers of shape (..., B), or one-hot rows or class probabilities of the
+    shape of the raw outputs. Adding a constant to all logits of a row changes nothing; weight
+    decay removes this flat direction.
+
+    References
+    ----------
+    .. [1] C. M. Bishop and H. Bishop, Deep Learning: Foundations and Concepts, section 6.4,
+       2024, https://www.bishopbook.com
+    .. [2] C. Szegedy et al., Rethinking the Inception architecture for computer vision,
+       CVPR 2016, https://arxiv.org/abs/1512.00567
+
+    Examples
+    --------
+    >>> import torch
+    >>> raw, y = torch.tensor([[10.0, 0.0, 0.0]]), torch.tensor([0])
+    >>> print(f"{Categorical().error(raw, y).item():.0e}")
+    9e-05
+    >>> Categorical().mean(torch.tensor([[1000.0, 1000.0]]))
+    tensor([[0.5000, 0.5000]])
+    """
+
+    n_classes: int | None = None
+    label_smoothing: float = 0.0
+
+    name: ClassVar[str] = "categorical"
+    canonical: ClassVar[bool] = True
+    metric_name: ClassVar[str] = "accuracy"
+
+    def __init__(self, n_classes: int | None = None, *, label_smoothing: float = 0.0) -> None:
+        if n_classes is not None:
+            n_classes = check_integer("n_classes", n_classes, 2)
+        smoothing = check_real("label_smoothing", label_smoothing, 0.0, 1.0, open_maximum=True)
+        object.__setattr__(self, "n_classes", n_classes)
+        object.__setattr__(self, "label_smoothing", smoothing)
+
+    def n_targets(self, y: Array) -> int:
+        """Return K: `n_classes`, the columns of one-hot ``y``, or its largest entry plus one."""
+        if self.n_classes is not None:
+            return self.n_classes
+        return int(y.shape[1]) if y.ndim == 2 else max(int(np.max(y, initial=0)) + 1, 2)
+
+    def n_raw(self, n_targets: int) -> int:
+        """Return the number of classes, which must agree with `n_classes` if that was given."""
+        n_targets = check_integer("n_targets", n_targets, 2)
+        if self.n_classes is not None and n_targets != self.n_classes:
+            raise ParameterError(
+                f"n_classes must be the number of classes in y, {n_targets}. Got {self.n_classes}."
+            )
+        return n_targets
+
+    def targets(self, y: Array) -> Array:
+        """Return class numbers, int64 of shape (N,); one-hot rows are accepted."""
+        columns = float_columns(y)
+        if np.ndim(y) == 2 and columns.shape[1] > 1:
+            one_hot = np.isin(columns, (0.0, 1.0)).all(1) & (columns.sum(1) == 1)
+            if not one_hot.all():
+                row = int(np.argmin(one_hot))
+                raise DataError(
+                    f"y must be one-hot rows. Got {shown(columns[row].tolist())} in row {row}."
+                )
+            numbers = np.argmax(columns, axis=1)
+        else:
+            numbers = columns[:, 0]
+            top = np.inf if self.n_classes is None else self.n_classes - 1
+            rule = "whole numbers from 0" + (f" to {top}" if self.n_classes else "")
+            refuse((numbers != np.floor(numbers)) | (numbers < 0) | (numbers > top), numbers, rule)
+        return np.asarray(numbers, dtype=np.int64)
+
+    def _check(self, raw: Tensor, y: Tensor) -> None:
+        n_classes = raw.shape[-1]
+        rows = y.shape[:-1] if _is_soft(raw, y) else y.shape
+        if raw.ndim < 2 or not rows or rows[-1] != raw.shape[-2]:
+            raise DataError(
+                f"raw must have shape (..., B, K) and y (..., B) with class numbers or "
+                f"(..., B, K) with one-hot rows. Got {tuple(raw.shape)} and {tuple(y.shape)}."
+            )
+        if not _is_soft(raw, y) and y.numel():
+            low, high = int(y.min()), int(y.max())
+            if low < 0 or high >= n_classes:
+                raise DataError(
+                    f"y must be class numbers from 0 to {n_classes - 1}, one for each raw "
+                    f"output. Got values from {low} to {high}."
+                )
+        if look_like_softmax(raw):
+            warn_about_softmax(n_classes)
+
+    def _smoothed(self, y: Tensor, n_classes: int) -> Tensor:
+        """Return probabilities (..., B, K) mixed with the uniform distribution."""
+        return y * (1 - self.label_smoothing) + self.label_smoothing / n_classes
+
+    def _error(self, raw: Tensor, y: Tensor) -> Tensor:
+        log_p = raw.log_softmax(-1)
+        if _is_soft(raw, y):
+            return -(self._smoothed(y, raw.shape[-1]) * log_p).sum(-1)
+        error = -log_p.gather(-1, _index(raw, y)).squeeze(-1)
+        if not self.label_smoothing:
+            return error
+        return error * (1 - self.label_smoothing) - log_p.mean(-1) * self.label_smoothing
+
+    def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the error (..., B) and its gradient softmax(a) - target, without checks."""
+        log_p = raw.log_softmax(-1)
+        if _is_soft(raw, y):
+            target = self._smoothed(y, raw.shape[-1])
+            total = target.sum(-1, keepdim=True)
+            return -(target * log_p).sum(-1), log_p.exp().mul_(total).sub_(target)
+
+        index = _index(raw, y)
+        chosen = log_p.gather(-1, index)  # (..., B, 1)
+        # expm1 keeps p - 1 of the right class when p is within rounding of 1
+        if not self.label_smoothing:
+            gradient = log_p.exp_().scatter_(-1, index, chosen.expm1())
+            return chosen.squeeze(-1).neg_(), gradient
+
+        share = self.label_smoothing
+        error = log_p.mean(-1).mul_(-share).sub_(chosen.squeeze(-1), alpha=1 - share)
+        gradient = log_p.exp_().scatter_(-1, index, chosen.expm1().add_(share))
+        return error, gradient.sub_(share / raw.shape[-1])
+
+    def distribution(self, raw: Tensor) -> Distribution:
+        """Return categorical distributions with logits ``raw``."""
+        return TorchCategorical(logits=raw)
+
+    def mean(self, raw: Tensor) -> Tensor:
+        """Return the class probabilities, shape (..., B, K)."""
+        return raw.softmax(-1)
+
+    def score(self, raw: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Return the share of rows whose largest logit is at the right class."""
+        number = y.argmax(-1) if _is_soft(raw, y) else y
+        return accuracy(raw.argmax(-1) == number, raw, weight)
+
+    def _to_config(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "n_classes": self.n_classes,
+            "label_smoothing": self.label_smoothing,
+        }
+
+
+def _is_soft(raw: Tensor, y: Tensor) -> bool:
+    """Return whether ``y`` has a probability for each class rather than a class number."""
+    return y.ndim == raw.ndim
+
+
+def _index(raw: Tensor, y: Tensor) -> Tensor:
+    """Return class numbers as an index (..., B, 1) into ``raw``."""
+    if y.ndim < raw.ndim - 1:
+        y = y.expand(raw.shape[:-1])
+    return y.unsqueeze(-1)
