@@ -40,7 +40,8 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> str:
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
     """Return ``value`` as ``int`` if it is a whole number between the bounds."""
-    rule = f"an integer of at least {minimum}" + (f" and at most {maximum}" if maximum else "")
+    upper = "" if maximum is None else f" and at most {maximum}"
+    rule = f"an integer of at least {minimum}{upper}"
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or int(value) < minimum or (maximum is not None and int(value) > maximum):
         raise ParameterError(f"{name} must be {rule}. Got {shown(value)}.")
