@@ -73,7 +73,10 @@ class Bernoulli(Head):
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient σ(a) - y, without checks."""
-        return self._error(raw, y), raw.sigmoid().sub_(y)
+        # torch.sigmoid rounds differently with the place in memory, so that a member would not
+        # be the same alone and among others; these four steps round alike everywhere
+        probability = raw.neg().exp_().add_(1.0).reciprocal_()
+        return self._error(raw, y), probability.sub_(y)
 
     def distribution(self, raw: Tensor) -> Distribution:
         """Return independent Bernoulli distributions with logits ``raw``."""

@@ -19,6 +19,9 @@ from ._metrics import accuracy
 from ._probabilities import look_like_softmax, warn_about_softmax
 from ._targets import float_columns, refuse
 
+# From this many classes on, softmax along the last axis is the faster one.
+_MANY_CLASSES = 16
+
 
 @dataclass(frozen=True)
 class Categorical(Head):
@@ -145,23 +148,31 @@ class Categorical(Head):
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient softmax(a) - target, without checks."""
-        log_p = raw.log_softmax(-1)
         if _is_soft(raw, y):
+            log_p = raw.log_softmax(-1)
             target = self._smoothed(y, raw.shape[-1])
             total = target.sum(-1, keepdim=True)
             return -(target * log_p).sum(-1), log_p.exp().mul_(total).sub_(target)
 
-        index = _index(raw, y)
-        chosen = log_p.gather(-1, index)  # (..., B, 1)
-        # expm1 keeps p - 1 of the right class when p is within rounding of 1
-        if not self.label_smoothing:
-            gradient = log_p.exp_().scatter_(-1, index, chosen.expm1())
-            return chosen.squeeze(-1).neg_(), gradient
+        if raw.shape[-1] < _MANY_CLASSES and raw.device.type == "cpu":
+            # torch's softmax is slow along a short last axis: put rows last while it runs
+            error, gradient = self._by_number(raw.mT.contiguous(), _index(raw, y).mT, axis=-2)
+            return error, gradient.mT.contiguous()
+        return self._by_number(raw, _index(raw, y), axis=-1)
 
+    def _by_number(self, raw: Tensor, index: Tensor, axis: int) -> tuple[Tensor, Tensor]:
+        """Return error and gradient for class numbers, with the classes along ``axis``."""
+        log_p = raw.log_softmax(axis)
+        chosen = log_p.gather(axis, index)
         share = self.label_smoothing
-        error = log_p.mean(-1).mul_(-share).sub_(chosen.squeeze(-1), alpha=1 - share)
-        gradient = log_p.exp_().scatter_(-1, index, chosen.expm1().add_(share))
-        return error, gradient.sub_(share / raw.shape[-1])
+        # expm1 keeps p - 1 of the right class when p is within rounding of 1
+        if not share:
+            gradient = log_p.exp_().scatter_(axis, index, chosen.expm1())
+            return chosen.squeeze(axis).neg_(), gradient
+
+        error = log_p.mean(axis).mul_(-share).sub_(chosen.squeeze(axis), alpha=1 - share)
+        gradient = log_p.exp_().scatter_(axis, index, chosen.expm1().add_(share))
+        return error, gradient.sub_(share / raw.shape[axis])
 
     def distribution(self, raw: Tensor) -> Distribution:
         """Return categorical distributions with logits ``raw``."""

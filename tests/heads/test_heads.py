@@ -66,6 +66,33 @@ def test_gradient_matches_autograd(head, lead):
     torch.testing.assert_close(head.gradient(raw, y), gradient, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("n_classes", [2, 15, 16, 40])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_categorical_gradient_with_few_and_many_classes(n_classes, smoothing):
+    rng = np.random.default_rng(13)
+    raw = torch.from_numpy(3 * rng.normal(size=(3, 7, n_classes)))
+    y, head = draw("categorical", (3, 7), rng, n_classes), Categorical(label_smoothing=smoothing)
+    error, gradient = head.error_and_gradient(raw, y)
+    assert gradient.is_contiguous()
+    torch.testing.assert_close(error, head.error(raw, y), rtol=1e-13, atol=1e-13)
+    torch.testing.assert_close(gradient, expected_gradient(head, raw, y), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("head", CASES[:5], ids=repr)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n_rows", [3, 50, 201])
+def test_a_member_is_bit_for_bit_the_same_alone(head, dtype, n_rows):
+    rng = np.random.default_rng(14)
+    raw = torch.from_numpy(3 * rng.normal(size=(5, n_rows, 3))).to(dtype)
+    y = draw(head.name, (5, n_rows), rng, 3)
+    y = y if head.name == "categorical" else y.to(dtype)
+    error, gradient = head.error_and_gradient(raw, y)
+    for k in range(5):
+        alone = head.error_and_gradient(raw[[k]], y[[k]])
+        assert torch.equal(error[k], alone[0][0])
+        assert torch.equal(gradient[k], alone[1][0])
+
+
 @pytest.mark.parametrize("head", CASES, ids=repr)
 def test_error_and_gradient_leaves_its_inputs_alone(head):
     rng = np.random.default_rng(2)
