@@ -12,7 +12,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from lamina._typing import Array
 
-from ._head import Head
+from ._head import Head, over_outputs
 from ._metrics import accuracy
 from ._probabilities import look_like_sigmoid, warn_about_sigmoid
 from ._targets import float_columns, refuse
@@ -69,7 +69,7 @@ class Bernoulli(Head):
 
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
         y = y.expand(raw.shape)
-        return binary_cross_entropy_with_logits(raw, y, reduction="none").sum(-1)
+        return over_outputs(binary_cross_entropy_with_logits(raw, y, reduction="none"))
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient σ(a) - y, without checks."""

@@ -13,6 +13,11 @@ from lamina._errors import DataError
 from lamina._typing import Array
 
 
+def over_outputs(values: Tensor) -> Tensor:
+    """Return the sum over the last axis, (..., B, Q) to (..., B); free of charge for Q = 1."""
+    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
+
+
 class Head(ABC):
     r"""An output layer's meaning: which conditional distribution the raw outputs stand for.
 

@@ -14,7 +14,7 @@ from torch.distributions import Normal as TorchNormal
 from lamina._checks import check_choice
 from lamina._typing import Array
 
-from ._head import Head
+from ._head import Head, over_outputs
 from ._metrics import r2
 from ._targets import float_columns
 
@@ -72,12 +72,12 @@ class Normal(Head):
         return float_columns(y)
 
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
-        return (raw - y).square().sum(-1) * 0.5 + raw.shape[-1] * _HALF_LOG_TWO_PI
+        return over_outputs((raw - y).square()) * 0.5 + raw.shape[-1] * _HALF_LOG_TWO_PI
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient a - y, without checks."""
         residual = raw - y
-        error = residual.square().sum(-1).mul_(0.5).add_(raw.shape[-1] * _HALF_LOG_TWO_PI)
+        error = over_outputs(residual.square()).mul_(0.5).add_(raw.shape[-1] * _HALF_LOG_TWO_PI)
         return error, residual
 
     def distribution(self, raw: Tensor) -> Distribution:

@@ -12,7 +12,7 @@ from torch.distributions import Poisson as TorchPoisson
 
 from lamina._typing import Array
 
-from ._head import Head
+from ._head import Head, over_outputs
 from ._metrics import r2
 from ._targets import float_columns, refuse
 
@@ -54,13 +54,13 @@ class Poisson(Head):
         return columns
 
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
-        return (raw.exp() - y * raw + (y + 1).lgamma()).sum(-1)
+        return over_outputs(raw.exp() - y * raw + (y + 1).lgamma())
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient exp(a) - y, without checks."""
         rate = raw.exp()
-        error = torch.addcmul(rate, y, raw, value=-1).add_((y + 1).lgamma_()).sum(-1)
-        return error, rate.sub_(y)
+        error = torch.addcmul(rate, y, raw, value=-1).add_((y + 1).lgamma_())
+        return over_outputs(error), rate.sub_(y)
 
     def distribution(self, raw: Tensor) -> Distribution:
         """Return independent Poisson distributions with rates ``exp(raw)``."""
