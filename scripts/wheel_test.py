@@ -1,0 +1,77 @@
+"""Build the wheel and use it from another folder, away from the source.
+
+The wheel goes into a new environment that borrows the packages of the one that runs this
+script, so that nothing is downloaded twice; lamina itself can come only from the wheel.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+TRY = """
+import sys
+from pathlib import Path
+import numpy as np
+import lamina
+assert Path(lamina.__file__).is_relative_to(sys.prefix), lamina.__file__
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 3))
+model = lamina.MLPRegressor((16,), max_iter=300, random_state=0).fit(X, X[:, 0] - X[:, 1])
+lamina.save(model, "model")
+np.testing.assert_array_equal(lamina.load("model").predict(X), model.predict(X))
+print(f"lamina {lamina.__version__} from the wheel: fitted, saved, loaded.")
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> None:
+    """Run a command and stop here if it fails."""
+    subprocess.run([str(word) for word in command], cwd=cwd, check=True)
+
+
+def build(folder: Path) -> Path:
+    """Return the wheel, built from the source."""
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+    run(*pip, "wheel", "-qq", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
+    (wheel,) = folder.glob("lamina-*.whl")
+    return wheel
+
+
+def environment(folder: Path, wheel: Path) -> Path:
+    """Return the folder of programs of a new environment that holds the wheel."""
+    venv.create(folder, with_pip=False)
+    programs = folder / Path(sysconfig.get_path("scripts")).name
+    python = programs / Path(sys.executable).name
+    purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = Path(subprocess.check_output([str(python), "-c", purelib], text=True).strip())
+    # Files named *.pth of the borrowed folder are not read, so the source is not on the path.
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    run(
+        *(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python),
+        *("install", "-qq", "--no-deps", "--no-index", wheel),
+        cwd=folder,
+    )
+    return programs
+
+
+def main() -> None:
+    """Build, install, use."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wheel = build(folder)
+        programs = environment(folder / "env", wheel)
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        run(programs / "python", "-I", "-c", TRY, cwd=elsewhere)
+        run(programs / "lamina", "--version", cwd=elsewhere)
+        run(programs / "lamina", "demo", "-o", "demo", cwd=elsewhere)
+
+
+if __name__ == "__main__":
+    main()
