@@ -1,0 +1,151 @@
+"""Encode a column of numbers or of truth values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from lamina._typing import Array, FloatArray
+
+from ._columns import ColumnCode, Unusable, stacked
+from ._scale import RobustScale
+from ._values import numbers, truths
+
+
+@dataclass(frozen=True, eq=False)
+class NumberCode(ColumnCode):
+    """A number: scaled, with its position among the quantiles, its codes and its missingness.
+
+    A missing value becomes 0, the centre. It has a column of its own if values were missing at
+    fitting.
+    """
+
+    kind: ClassVar[str] = "number"
+    reads: Literal["number", "boolean"]
+    offset: int
+    scale: RobustScale | None  # None: constant, only its being missing tells something
+    edges: FloatArray  # (n_bins + 1,), of the scaled values; empty for none
+    codes: FloatArray  # integers that also enter one by one, without the offset
+    missing: bool
+
+    @property
+    def suffixes(self) -> list[str]:
+        """Return the names of the columns."""
+        value = [] if self.scale is None else [""]
+        bins = [f" part {i}" for i in range(1, len(self.edges))]
+        codes = [f"={code + self.offset:.0f}" for code in self.codes]
+        return value + bins + codes + [" missing"] * self.missing
+
+    def transform(self, column: pd.Series[Any]) -> FloatArray:
+        """Return the columns of the matrix."""
+        return self.encode(self.read(column))
+
+    def read(self, column: pd.Series[Any]) -> FloatArray:
+        """Return the values of a column less the offset."""
+        return read_numbers(column, self.reads, self.offset)
+
+    def encode(self, values: FloatArray) -> FloatArray:
+        """Return the columns of the matrix for values that were read."""
+        absent = np.isnan(values)
+        blocks = []
+        if self.scale is not None:
+            scaled = self.scale.apply(values)
+            blocks.append(np.where(absent, 0.0, scaled))
+            if len(self.edges):
+                parts = piecewise(scaled, self.edges)
+                blocks.append(np.where(absent[:, None], 0.0, parts))
+        if len(self.codes):
+            blocks.append(np.equal.outer(values, self.codes).astype(np.float64))
+        if self.missing:
+            blocks.append(absent.astype(np.float64))
+        return stacked(blocks, len(values))
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return the settings and arrays."""
+        config = {
+            "reads": self.reads,
+            "offset": self.offset,
+            "scale": None if self.scale is None else self.scale.to_config(),
+            "missing": self.missing,
+        }
+        return config, {"edges": self.edges, "codes": self.codes}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> NumberCode:
+        """Restore the encoder."""
+        scale = None if config["scale"] is None else RobustScale(**config["scale"])
+        return cls(**{**config, "scale": scale}, edges=arrays["edges"], codes=arrays["codes"])
+
+
+def read_numbers(
+    column: pd.Series[Any], reads: Literal["number", "boolean"], offset: int = 0
+) -> FloatArray:
+    """Return a column as float64, NaN where missing."""
+    return truths(column) if reads == "boolean" else numbers(column, offset)
+
+
+def fit_numbers(
+    column: pd.Series[Any],
+    reads: Literal["number", "boolean"],
+    *,
+    n_bins: int,
+    max_codes: int,
+) -> NumberCode:
+    """Measure a column of numbers.
+
+    Raises
+    ------
+    Unusable
+        If all values are missing, or all are there and equal.
+    """
+    offset = _offset(column) if reads == "number" else 0
+    values = read_numbers(column, reads, offset)
+    present = values[~np.isnan(values)]
+    missing = len(present) < len(values)
+    none = np.empty(0)
+    if not len(present):
+        raise Unusable("all values missing")
+    distinct = np.unique(present)
+    if len(distinct) == 1:
+        if not missing:
+            raise Unusable("constant")
+        return NumberCode(reads, offset, None, none, none, missing)
+    scale = RobustScale.fit(values)
+    edges = quantile_edges(scale.apply(present), n_bins) if len(distinct) > 2 else none
+    codes = distinct if _are_codes(distinct, len(present), max_codes) else none
+    return NumberCode(reads, offset, scale, edges, codes, missing)
+
+
+def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
+    """Return the distinct quantiles that cut values into at most ``n_bins`` bins, or none."""
+    if n_bins < 2:
+        return np.empty(0)
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
+    return edges if len(edges) > 2 else np.empty(0)
+
+
+def piecewise(values: FloatArray, edges: FloatArray) -> FloatArray:
+    r"""Return how far values have come through each bin: 0 before it, 1 after it.
+
+    .. math:: e_t(x) = \mathrm{clip}\Big(\frac{x - b_{t-1}}{b_t - b_{t-1}}, 0, 1\Big)
+
+    Yu. Gorishniy et al., On embeddings for numerical features in tabular deep learning,
+    NeurIPS 2022, https://arxiv.org/abs/2203.05556
+    """
+    return np.clip((values[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
+
+
+def _offset(column: pd.Series[Any]) -> int:
+    """Return what to subtract in integers where float64 would lose their last digits."""
+    if not pd.api.types.is_integer_dtype(column) or column.isna().all():
+        return 0
+    smallest, largest = int(column.min()), int(column.max())
+    return smallest if max(abs(smallest), abs(largest)) > 2**53 else 0
+
+
+def _are_codes(distinct: FloatArray, n_present: int, max_codes: int) -> bool:
+    few = 2 < len(distinct) <= max_codes and n_present >= 5 * len(distinct)
+    return few and bool(np.all(distinct == np.floor(distinct)))
