@@ -51,7 +51,8 @@ def environment(folder: Path, wheel: Path) -> Path:
     purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(subprocess.check_output([str(python), "-c", purelib], text=True).strip())
     # Files named *.pth of the borrowed folder are not read, so the source is not on the path.
-    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    (packages / "borrowed.pth").write_text("\n".join(sorted(borrowed)) + "\n")
     run(
         *(sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python),
         *("install", "-qq", "--no-deps", "--no-index", wheel),
