@@ -2,10 +2,13 @@
 
 from ._activation import Activation
 from ._activations import ACTIVATIONS, get_activation
+from ._conversion import ActivationLayer
+from ._counting import count_parameters
 from ._initialisation import (
     INITIALISATIONS,
     Gaussian,
     Initialisation,
+    LayerPlace,
     Orthogonal,
     ScaledUniform,
     SklearnUniform,
@@ -14,6 +17,7 @@ from ._initialisation import (
     get_initialisation,
     initialise,
 )
+from ._network import Network
 from ._piecewise import Abs, HardTanh, Identity, LeakyReLU, PReLU, ReLU, Step
 from ._smooth import ELU, GELU, Sigmoid, SiLU, Softplus, Tanh
 
@@ -24,11 +28,14 @@ __all__ = [
     "INITIALISATIONS",
     "Abs",
     "Activation",
+    "ActivationLayer",
     "Gaussian",
     "HardTanh",
     "Identity",
     "Initialisation",
+    "LayerPlace",
     "LeakyReLU",
+    "Network",
     "Orthogonal",
     "PReLU",
     "ReLU",
@@ -41,6 +48,7 @@ __all__ = [
     "Tanh",
     "TorchUniform",
     "Uniform",
+    "count_parameters",
     "get_activation",
     "get_initialisation",
     "initialise",

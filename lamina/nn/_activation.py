@@ -108,11 +108,11 @@ class Activation(ABC):
 
         Parameters
         ----------
-        delta : Tensor
+        delta : Tensor of any shape
             Gradient of the error with respect to ``h``; afterwards with respect to ``a``.
         a, h : Tensor of the shape of ``delta``
             Pre-activations and activations. Where ``saves`` is ``"output"``, ``a`` is not read.
-        slope : Tensor, optional
+        slope : Tensor that broadcasts against ``a``, optional
             Only used when the activation is learned.
         """
 

@@ -21,12 +21,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
 
 from lamina._checks import check_choice, check_real, shown, suggestion
 from lamina._errors import ParameterError
+from lamina._random import INIT, generator
 from lamina._typing import FloatArray
 
 from ._activation import Activation
@@ -50,6 +52,13 @@ class LayerPlace:
         What follows the layer.
     is_output : bool
         Whether it is the last layer.
+
+    Examples
+    --------
+    >>> from lamina.nn import ReLU
+    >>> W, b = Gaussian("he").draw(LayerPlace(50, 10, ReLU(), False), np.random.default_rng(0))
+    >>> W.shape, b.shape
+    ((10, 50), (10,))
     """
 
     fan_in: int
@@ -122,6 +131,12 @@ class ScaledUniform(Initialisation):
     rule : {"glorot", "he", "lecun"}, default="glorot"
         As in :class:`Gaussian`. The bounds are :math:`\pm\sqrt 3` standard deviations, so
         Glorot's are :math:`\pm\sqrt{6/(n_\text{in} + n_\text{out})}`.
+
+    Examples
+    --------
+    >>> W, _ = initialise((5, 1), ScaledUniform("glorot"), rng=np.random.default_rng(0))[0]
+    >>> bool(abs(W).max() <= 1.0)
+    True
     """
 
     rule: str = "glorot"
@@ -182,7 +197,14 @@ class Uniform(Initialisation):
 
 @dataclass(frozen=True)
 class TorchUniform(Initialisation):
-    r"""The rule of ``torch.nn.Linear``: weights and biases in :math:`\pm 1/\sqrt{n_\text{in}}`."""
+    r"""The rule of ``torch.nn.Linear``: weights and biases in :math:`\pm 1/\sqrt{n_\text{in}}`.
+
+    Examples
+    --------
+    >>> W, b = initialise((4, 9), TorchUniform(), rng=np.random.default_rng(0))[0]
+    >>> bool(abs(W).max() <= 0.5 and abs(b).max() <= 0.5)
+    True
+    """
 
     def draw(self, place: LayerPlace, rng: Rng) -> Layer:
         bound = 1.0 / math.sqrt(place.fan_in)
@@ -197,6 +219,13 @@ class SklearnUniform(Initialisation):
     Weights and biases are uniform in :math:`\pm\sqrt{c/(n_\text{in} + n_\text{out})}` with
     :math:`c = 2` for the logistic sigmoid and 6 otherwise. With a ``RandomState``, and the
     hidden activation also given for the output layer, the draws are scikit-learn's own.
+
+    Examples
+    --------
+    >>> rng = np.random.RandomState(0)
+    >>> W, b = initialise((4, 2), SklearnUniform(), ["logistic"], rng)[0]
+    >>> bool(abs(W).max() <= 3**-0.5)
+    True
     """
 
     def draw(self, place: LayerPlace, rng: Rng) -> Layer:
@@ -215,6 +244,12 @@ class Orthogonal(Initialisation):
     ----------
     .. [1] A. M. Saxe, J. L. McClelland, S. Ganguli, Exact solutions to the nonlinear dynamics
        of learning in deep linear neural networks, ICLR 2014, https://arxiv.org/abs/1312.6120
+
+    Examples
+    --------
+    >>> W, _ = initialise((5, 3), Orthogonal(), rng=np.random.default_rng(0))[0]
+    >>> bool(np.allclose(W @ W.T, np.eye(3)))
+    True
     """
 
     def draw(self, place: LayerPlace, rng: Rng) -> Layer:
@@ -239,8 +274,32 @@ INITIALISATIONS: dict[str, Initialisation] = {
 """Every initialisation that has a name."""
 
 
+def source_of_draws(random_state: int | Rng | None) -> Rng | None:
+    """Return the source of draws; a seed gives those of a stack's member with that seed."""
+    if random_state is None or isinstance(
+        random_state, np.random.Generator | np.random.RandomState
+    ):
+        return random_state
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return generator(int(random_state), INIT)
+    raise ParameterError(
+        "random_state must be None, an integer, a numpy Generator or a RandomState. "
+        f"Got {shown(random_state)}."
+    )
+
+
 def get_initialisation(spec: str | Initialisation) -> Initialisation:
     """Return the initialisation that a name stands for, or the object given.
+
+    Parameters
+    ----------
+    spec : str or Initialisation
+        A name of :data:`INITIALISATIONS` or an object.
+
+    Returns
+    -------
+    Initialisation
+        The rule.
 
     Raises
     ------

@@ -47,3 +47,13 @@ def layer_activations(
     if not isinstance(activations, str | Activation) and len(activations) == n_layers:
         return hidden_activations(activations, n_layers)
     return (*hidden_activations(activations, n_layers - 1), Identity())
+
+
+def all_activations(
+    activation: str | Activation | Sequence[str | Activation],
+    output_activation: str | Activation,
+    n_layers: int,
+) -> tuple[Activation, ...]:
+    """Return one activation for each layer of weights, the output's last."""
+    hidden = hidden_activations(activation, n_layers - 1)
+    return (*hidden, get_activation(output_activation, parameter="output_activation"))
