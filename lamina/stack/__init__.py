@@ -1,0 +1,53 @@
+"""Many networks as one program: members, optimisers, schedules, and `train`."""
+
+from ._checkpoint import Checkpoint
+from ._member import Member
+from ._optimizers import (
+    LBFGS,
+    OPTIMIZERS,
+    SGD,
+    Adam,
+    AdamW,
+    Muon,
+    Optimizer,
+    RMSprop,
+    get_optimizer,
+)
+from ._result import EpochReport, MemberState, StackResult
+from ._schedules import (
+    SCHEDULES,
+    Adaptive,
+    Constant,
+    Cosine,
+    InverseScaling,
+    OneCycle,
+    Schedule,
+    get_schedule,
+)
+from ._train import train
+
+__all__ = [
+    "LBFGS",
+    "OPTIMIZERS",
+    "SCHEDULES",
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adaptive",
+    "Checkpoint",
+    "Constant",
+    "Cosine",
+    "EpochReport",
+    "InverseScaling",
+    "Member",
+    "MemberState",
+    "Muon",
+    "OneCycle",
+    "Optimizer",
+    "RMSprop",
+    "Schedule",
+    "StackResult",
+    "get_optimizer",
+    "get_schedule",
+    "train",
+]

@@ -1,0 +1,87 @@
+"""Loss and score of each member on its own held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lamina._typing import FloatArray, IntArray
+
+from ._data import Rows
+from ._layers import Workspace, workspace
+from ._parameters import Layout
+from ._passes import Program, forward
+from ._task import Task
+
+CHUNK_ROWS = 2048
+"""Rows that are run at a time."""
+
+
+class Validation:
+    """The held-out rows of a group's members; members without any are passed over.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Members of the group.
+    rows : Rows
+        Inputs.
+    y : Tensor of shape (N, Q) or (N,)
+        Targets as the head takes them.
+    """
+
+    def __init__(self, tasks: Sequence[Task], rows: Rows, y: Tensor) -> None:
+        self.head = tasks[0].head
+        self.rows, self.y = rows, y
+        own = [task.validation_rows for task in tasks]
+        first = next(r for r in own if r is not None)
+        self.shared = all(r is first or (r is not None and np.array_equal(r, first)) for r in own)
+        self.n = max(len(r) for r in own if r is not None)
+        self.index = np.zeros((1 if self.shared else len(own), self.n), dtype=np.int64)
+        weights = np.zeros((len(own), self.n))
+        for k, (task, r) in enumerate(zip(tasks, own, strict=True)):
+            if r is None:
+                continue
+            self.index[k if not self.shared else 0, : len(r)] = r
+            weights[k, : len(r)] = 1.0 if task.sample_weight is None else task.sample_weight[r]
+        self.weights = torch.from_numpy(weights).to(y.device)  # (K, V) in float64
+        self._space: Workspace | None = None
+
+    def measure(self, program: Program, layout: Layout, k: int) -> tuple[FloatArray, FloatArray]:
+        """Return loss and score ``(K,)``; NaN for members without held-out rows."""
+        errors, raws, targets = [], [], []
+        for start in range(0, self.n, CHUNK_ROWS):
+            part = self.index[:, start : start + CHUNK_ROWS]
+            x, y = self._gather(part, k)
+            raw = self._forward(program, layout, x).clone()
+            errors.append(self.head.error_and_gradient(raw, y)[0].to(torch.float64))
+            raws.append(raw)
+            targets.append(y)
+        error, raw, y = torch.cat(errors, 1), torch.cat(raws, 1), torch.cat(targets, 1)
+        weight = self.weights
+        kept = torch.where(weight > 0, error, torch.zeros_like(error))
+        loss = (kept * weight).sum(1) / weight.sum(1)
+        score = self.head.score(raw, y, weight.to(raw.dtype))
+        return loss.cpu().numpy(), score.to(torch.float64).cpu().numpy()
+
+    def _forward(self, program: Program, layout: Layout, x: Tensor) -> Tensor:
+        k, n = x.shape[:2]
+        if self._space is None:
+            rows = min(self.n, CHUNK_ROWS)
+            like = program.layers[0].weight
+            self._space = workspace(layout, program.hidden, k, rows, False, like)
+        space = self._space
+        return forward(
+            program, x, space if n == space.before[-1].shape[1] else space.rows(n), None
+        )
+
+    def _gather(self, part: IntArray, k: int) -> tuple[Tensor, Tensor]:
+        n = part.shape[1]
+        flat = np.ascontiguousarray(part).reshape(-1)
+        x = self.rows.take(flat).view(-1, n, self.rows.n_features)
+        index = torch.from_numpy(flat).to(self.y.device)
+        y = self.y.index_select(0, index).view(-1, n, *self.y.shape[1:])
+        return x.expand(k, *x.shape[1:]), y.expand(k, *y.shape[1:])

@@ -1,0 +1,215 @@
+"""The training of a stack: its groups one after another, with reports and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lamina._errors import ParameterError
+from lamina._typing import DtypeName, Path
+from lamina.heads import Head
+
+from ._checkpoint import Checkpoint, fingerprint
+from ._data import Rows, as_rows
+from ._lbfgs import run_lbfgs
+from ._ledger import RUNNING, STATUSES, STOPPED, History, Ledger
+from ._optimizers import LBFGS
+from ._plan import plan
+from ._result import EpochReport, MemberState, StackResult
+from ._run import SAFE, GroupRun
+from ._steps import leave, run_epoch
+from ._task import Task, initial_arrays
+
+
+class Training:
+    """One call of `train`: what it trains on, and where it stands."""
+
+    def __init__(
+        self,
+        tasks: list[Task],
+        rows: Rows,
+        X: Any,
+        y: Any,
+        dtype: DtypeName,
+        callbacks: Sequence[Callable[[EpochReport], bool | None]],
+        checkpoint: Path | Checkpoint | None,
+        states: Sequence[MemberState | None] | None,
+    ) -> None:
+        self.tasks, self.X, self.y, self.dtype = tasks, X, np.asarray(y), dtype
+        self.callbacks = callbacks
+        self.groups = plan(tasks, 8 if dtype == "float64" else 4)
+        self.ledger, self.history = Ledger.empty(len(tasks)), History()
+        self.messages = [""] * len(tasks)
+        self._rows = {rows.dtype: rows}
+        self._targets: dict[tuple[Head, torch.dtype], Tensor] = {}
+        self._device = rows.device
+        self.runs = [self._make_run(i) for i in range(len(self.groups))]
+        self._load_first_weights(states)
+        self.checkpoint = None
+        if checkpoint is not None:
+            self.checkpoint = Checkpoint.of(checkpoint)
+            self._mark = fingerprint(tasks, X, self.y, dtype, states)
+            self.checkpoint.restore(self._mark, self.ledger, self.history, self.runs)
+
+    def _make_run(self, i: int) -> GroupRun:
+        group = self.groups[i]
+        precise = isinstance(group.tasks[0].member.optimizer, LBFGS)
+        dtype = torch.float64 if precise else getattr(torch, self.dtype)
+        if dtype not in self._rows:
+            self._rows[dtype] = as_rows(self.X, dtype, self._device)
+        y = self._target(group.tasks[0].head, dtype)
+        return GroupRun(group, self._rows[dtype], y, self.ledger, self.dtype)
+
+    def _target(self, head: Head, dtype: torch.dtype) -> Tensor:
+        if (head, dtype) not in self._targets:
+            tensor = torch.as_tensor(head.targets(self.y))
+            kind = dtype if tensor.is_floating_point() else tensor.dtype
+            self._targets[head, dtype] = tensor.to(dtype=kind, device=self._device)
+        return self._targets[head, dtype]
+
+    def _load_first_weights(self, states: Sequence[MemberState | None] | None) -> None:
+        if states is not None and len(states) != len(self.tasks):
+            raise ParameterError(
+                f"states must have one entry for each of the {len(self.tasks)} members. "
+                f"Got {len(states)}."
+            )
+        for run in self.runs:
+            for place, task in enumerate(run.group.tasks):
+                state = None if states is None else states[task.index]
+                arrays = initial_arrays(task) if state is None else state.parameters
+                run.layout.pack(arrays, task.sizes, run.store["theta"][place])
+                run.store[SAFE][place] = run.store["theta"][place]
+                if state is not None:
+                    self._load_state(run, place, task, state)
+
+    def _load_state(self, run: GroupRun, place: int, task: Task, state: MemberState) -> None:
+        if len(state.moments) != run.n_moments:
+            raise ParameterError(
+                f"states[{task.index}] must come from a member with the same optimizer. "
+                f"Got {len(state.moments)} moments where {run.n_moments} are needed."
+            )
+        for i, arrays in enumerate(state.moments):
+            run.layout.pack(arrays, task.sizes, run.store[f"moment{i}"][place])
+        ledger = self.ledger
+        ledger.epoch[task.index], ledger.step[task.index] = state.epoch, state.step
+        ledger.seen[task.index], ledger.lr_scale[task.index] = state.seen, state.lr_scale
+
+    def run(self) -> StackResult:
+        """Train every group, and return what is there, also after Ctrl-C."""
+        interrupted = False
+        try:
+            for i, run in enumerate(self.runs):
+                if run.running and self._train_group(i, run):
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+            self._back_to_whole_epochs()
+        if self.checkpoint is not None:
+            self._save()
+        self.ledger.status[self.ledger.status == RUNNING] = STOPPED
+        return self._result(interrupted)
+
+    def _train_group(self, i: int, run: GroupRun) -> bool:
+        """Train one group to its end; return whether a callback stops everything."""
+        for task in run.group.tasks:
+            if task.member.max_epochs == 0:
+                self.ledger.status[task.index] = STATUSES.index("epochs")
+        if not run.running:
+            return False
+        run.activate()
+        if isinstance(run.group.tasks[0].member.optimizer, LBFGS):
+            stopped = [False]
+
+            def report() -> bool:
+                stopped[0] = self._report(i, run)
+                return stopped[0]
+
+            self.messages[run.group.tasks[0].index] = run_lbfgs(run, self.history, report)
+            return stopped[0]
+        going = True
+        while going:
+            run_epoch(run, self.history)
+            stop = self._report(i, run)
+            going = leave(run)
+            if stop:
+                run.sync()
+                return True
+            if self.checkpoint is not None and self.checkpoint.due():
+                run.sync()
+                self._save()
+        return False
+
+    def _report(self, i: int, run: GroupRun) -> bool:
+        """Tell the callbacks about the last epoch; return whether one wants to stop."""
+        if not self.callbacks:
+            return False
+        last = {name: parts[-1] for name, parts in self.history.columns.items()}
+        ids = last["member"]
+        places = {task.index: place for place, task in enumerate(run.group.tasks)}
+        report = EpochReport(
+            members=tuple(int(i) for i in ids),
+            group=i,
+            n_groups=len(self.groups),
+            epoch=int(self.ledger.n_epochs[ids].max()),
+            max_epochs=max(task.member.max_epochs for task in run.group.tasks),
+            train_loss=last["train_loss"],
+            valid_loss=last["valid_loss"],
+            valid_score=last["valid_score"],
+            learning_rate=last["learning_rate"],
+            networks=lambda: [run.current_network(places[int(i)]) for i in ids],
+        )
+        return any([bool(callback(report)) for callback in self.callbacks])
+
+    def _back_to_whole_epochs(self) -> None:
+        """After Ctrl-C: give up the epoch that was under way."""
+        for run in self.runs:
+            if run.live and run.running:
+                unfinished = [
+                    k for k, i in enumerate(run.live) if i in run.running and i != run.riding
+                ]
+                run.theta[unfinished] = run.buffers[SAFE][unfinished]
+                run.sync()
+
+    def _save(self) -> None:
+        assert self.checkpoint is not None
+        self.checkpoint.save(self._mark, self.ledger, self.history, self.runs)
+
+    def _result(self, interrupted: bool) -> StackResult:
+        places = {
+            task.index: (run, place)
+            for run in self.runs
+            for place, task in enumerate(run.group.tasks)
+        }
+        ordered = [places[i] for i in range(len(self.tasks))]
+        ledger = self.ledger
+        return StackResult(
+            networks=[run.network(place) for run, place in ordered],
+            status=[STATUSES[s] for s in ledger.status],
+            best_epoch=[int(e) for e in ledger.best_epoch],
+            n_epochs=[int(e) for e in ledger.n_epochs],
+            states=[self._state(run, place) for run, place in ordered],
+            messages=self.messages,
+            backend=["torch"] * len(self.tasks),
+            interrupted=interrupted,
+            columns=self.history.arrays(),
+        )
+
+    def _state(self, run: GroupRun, place: int) -> MemberState:
+        task = run.group.tasks[place]
+        i = task.index
+
+        def arrays(name: str) -> list[Any]:
+            return run.layout.unpack(run.store[name][place], task.sizes)
+
+        return MemberState(
+            parameters=arrays("theta"),
+            moments=[arrays(f"moment{m}") for m in range(run.n_moments)],
+            epoch=int(self.ledger.epoch[i]),
+            step=int(self.ledger.step[i]),
+            seen=int(self.ledger.seen[i]),
+            lr_scale=float(self.ledger.lr_scale[i]),
+        )

@@ -1,0 +1,191 @@
+"""A group in training: its buffers, its members still running, and what it takes to run them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lamina._typing import FloatArray, IntArray
+from lamina.nn import Network
+
+from ._batches import Batches
+from ._data import Rows
+from ._dropout import DropoutPlan
+from ._evaluate import Validation
+from ._layers import layer_views, pieces_of, unit_mask, workspace
+from ._ledger import RUNNING, Ledger
+from ._optimizers import Optimizer
+from ._parameters import Layout
+from ._passes import Program
+from ._plan import Group
+from ._task import Task
+from ._update import Column, column, make_updater
+
+BEST, SAFE = "best", "safe"
+
+
+class GroupRun:
+    """The state of one group; the functions of ``_steps.py`` move it forward.
+
+    ``store`` holds a row for every member of the group, ``theta`` and ``extra`` hold the rows
+    of the ``live`` ones, which shrink as members stop. A stack that began with two or more
+    members never runs with one alone (a finished member travels as a passenger, and what
+    happens to it is not kept): BLAS treats a batch of one differently, and the survivor's last
+    bit would depend on its neighbours.
+    """
+
+    def __init__(self, group: Group, rows: Rows, y: Tensor, ledger: Ledger, dtype: str) -> None:
+        self.group, self.rows, self.y, self.ledger = group, rows, y, ledger
+        self.head = group.tasks[0].head
+        self.dtype = dtype
+        self.layout = Layout(group.sizes, group.tasks[0].learned)
+        k, p = len(group.tasks), self.layout.n_total
+        like = torch.zeros(0, dtype=rows.dtype, device=rows.device)
+        self.keeps_best = [_keeps_best(task) for task in group.tasks]
+        self.n_moments = make_updater(
+            self._optimizers(group.tasks), self.layout, [group.sizes] * k, like.new_empty(1, 1)
+        ).n_moments
+        names = ["theta", SAFE, *([BEST] if any(self.keeps_best) else [])]
+        names += [f"moment{i}" for i in range(self.n_moments)]
+        self.store = {name: like.new_zeros(k, p) for name in names}
+        self.live: list[int] = []
+        self.riding: int | None = None
+
+    @staticmethod
+    def _optimizers(tasks: Sequence[Task]) -> list[Optimizer]:
+        return [task.member.optimizer for task in tasks]  # type: ignore[misc]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The tasks of the live rows."""
+        return [self.group.tasks[i] for i in self.live]
+
+    @property
+    def ids(self) -> IntArray:
+        """The live rows' places in the user's list."""
+        return np.array([task.index for task in self.tasks])
+
+    @property
+    def running(self) -> list[int]:
+        """Places in the group of members that have not stopped."""
+        return [
+            i for i, t in enumerate(self.group.tasks) if self.ledger.status[t.index] == RUNNING
+        ]
+
+    def activate(self) -> None:
+        """Take the running members, and at most one passenger, into the live buffers."""
+        live = self.running
+        self.riding = None
+        if len(live) == 1 and len(self.group.tasks) > 1:
+            self.riding = next(i for i in range(len(self.group.tasks)) if i != live[0])
+            live = sorted([*live, self.riding])
+        self.live = live
+        index = torch.tensor(live, dtype=torch.int64, device=self.store["theta"].device)
+        self.buffers = {name: t.index_select(0, index) for name, t in self.store.items()}
+        self.theta = self.buffers["theta"]
+        self.grad = torch.zeros_like(self.theta)
+        self.moments = [self.buffers[f"moment{i}"] for i in range(self.n_moments)]
+        self._make_program()
+        self._make_settings()
+
+    def _make_program(self) -> None:
+        tasks, theta = self.tasks, self.theta
+        n_hidden = self.layout.n_layers - 1
+        hidden = [pieces_of(tasks, i) for i in range(n_hidden)]
+        rates = [task.member.dropout for task in tasks]
+        dropout = None
+        if any(rates) and n_hidden:
+            seeds = [task.member.seed for task in tasks]
+            dropout = DropoutPlan(seeds, rates, theta)
+        widths = self.layout.sizes[1:-1]
+        self.program = Program(
+            layers=layer_views(self.layout, theta, self.grad),
+            hidden=hidden,
+            unit_masks=[unit_mask(tasks, w, i, theta) for i, w in enumerate(widths)],
+            dropout=dropout,
+        )
+        self.batches = Batches(tasks, self.rows, self.y)
+        size = self.batches.batch_size
+        space = workspace(self.layout, hidden, len(tasks), size, dropout is not None, theta)
+        self.spaces = {size: space, self.batches.last: space.rows(self.batches.last)}
+        if self.batches.last == size:
+            self.spaces[size] = space
+        held_out = any(task.validation_rows is not None for task in tasks)
+        self.validation = Validation(tasks, self.rows, self.y) if held_out else None
+
+    def _make_settings(self) -> None:
+        tasks, theta = self.tasks, self.theta
+        members = [task.member for task in tasks]
+        decay = np.array([m.weight_decay for m in members])
+        decoupled = isinstance(members[0].optimizer, Optimizer) and members[0].optimizer.decoupled
+        self.updater = make_updater(
+            self._optimizers(tasks), self.layout, [task.sizes for task in tasks], theta
+        )
+        self.alpha: Column = column([m.alpha for m in members], theta)
+        self.decay: Column = column(decay if not decoupled else np.zeros_like(decay), theta)
+        self.shrink: Column = column(decay if decoupled else np.zeros_like(decay), theta)
+        clips = [np.inf if m.clip_norm is None else m.clip_norm for m in members]
+        self.clip: Column = column(clips, theta)
+        self.penalized = any(m.alpha for m in members)
+        self.decays, self.shrinks = (bool(decay.any()) and d == decoupled for d in (False, True))
+        self.clips = any(m.clip_norm is not None for m in members)
+
+    def weights(self, flat: Tensor) -> Tensor:
+        """Return the part of a flat buffer that holds weights, without biases."""
+        return flat[:, : self.layout.n_weights]
+
+    def rate_table(self) -> tuple[FloatArray, FloatArray]:
+        """Return corrected and plain learning rates ``(S, K)`` of the coming epoch."""
+        n = self.batches.n_steps
+        ledger, ids = self.ledger, self.ids
+        plain = np.empty((n, len(ids)))
+        for k, task in enumerate(self.tasks):
+            member, i = task.member, task.index
+            epoch, seen = int(ledger.epoch[i]), int(ledger.seen[i])
+            factors = member.schedule.factors(epoch, n, max(member.max_epochs, epoch + 1), seen)  # type: ignore[union-attr]
+            plain[:, k] = member.learning_rate * ledger.lr_scale[i] * factors
+        steps = ledger.step[ids][None, :] + np.arange(1, n + 1)[:, None]
+        return self.updater.rates(plain, steps.astype(np.float64)), plain
+
+    def sync(self) -> None:
+        """Copy the live rows, without a passenger's, back into the store."""
+        for place, i in enumerate(self.live):
+            if i != self.riding:
+                self.retire(place)
+
+    def retire(self, place: int) -> None:
+        """Copy one live row back into the store."""
+        for name, tensor in self.buffers.items():
+            self.store[name][self.live[place]] = tensor[place]
+
+    def current_network(self, i: int) -> Network:
+        """Return the network of a live member as it is now."""
+        return self._network(self.theta[self.live.index(i)], self.group.tasks[i])
+
+    def result_row(self, i: int) -> Tensor:
+        """Return the stored row that is the member's result: its best epoch, or its last."""
+        task = self.group.tasks[i]
+        found = np.isfinite(self.ledger.best[task.index])
+        return self.store[BEST if self.keeps_best[i] and found else "theta"][i]
+
+    def network(self, i: int) -> Network:
+        """Return the network that is the result of one member."""
+        return self._network(self.result_row(i), self.group.tasks[i])
+
+    def _network(self, row: Tensor, task: Task) -> Network:
+        arrays = [a.astype(self.dtype) for a in self.layout.unpack(row, task.sizes)]
+        n = self.layout.n_layers
+        slopes = iter(arrays[2 * n :])
+        return Network.from_arrays(
+            list(zip(arrays[:n], arrays[n : 2 * n], strict=True)),
+            activation=task.member.activations,
+            slopes=[*(next(slopes) if learns else None for learns in task.learned), None],
+        )
+
+
+def _keeps_best(task: Task) -> bool:
+    keep = task.member.keep_best
+    return task.validation_rows is not None if keep == "auto" else bool(keep)

@@ -1,0 +1,131 @@
+"""One epoch and one step of a group."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lamina._typing import FloatArray
+
+from ._batches import Batch
+from ._ledger import DIVERGED, RUNNING, History, judge, monitored
+from ._passes import backward, forward
+from ._run import BEST, SAFE, GroupRun
+from ._update import Column, add_scaled_, column
+
+
+def run_epoch(run: GroupRun, history: History) -> None:
+    """Train every live member for one epoch, measure it, and decide who stops."""
+    start = time.perf_counter()
+    run.buffers[SAFE].copy_(run.theta)
+    train_loss, rates = train_epoch(run)
+    valid_loss, valid_score = measure(run)
+    bad = ~np.isfinite(train_loss) | ~torch.isfinite(run.theta).all(dim=1).cpu().numpy()
+    ledger, ids, tasks = run.ledger, run.ids, run.tasks
+    going = ledger.status[ids] == RUNNING
+    active = [k for k in range(len(ids)) if going[k]]
+    mine = ids[going]
+    ledger.epoch[mine] += 1
+    ledger.n_epochs[mine] += 1
+    ledger.step[mine] += run.batches.n_steps
+    ledger.seen[mine] += run.batches.counts[going]
+    value = monitored(tasks, train_loss, valid_loss, valid_score)
+    gained = judge(ledger, [tasks[k] for k in active], value[going], bad[going])
+    for k, better in zip(active, gained, strict=True):
+        if better and run.keeps_best[run.live[k]]:
+            run.buffers[BEST][k] = run.theta[k]
+        if ledger.status[ids[k]] == DIVERGED:
+            run.theta[k] = run.buffers[SAFE][k]
+    history.add(
+        member=mine,
+        epoch=ledger.epoch[mine].copy(),
+        train_loss=train_loss[going],
+        valid_loss=valid_loss[going],
+        valid_score=valid_score[going],
+        learning_rate=rates[going],
+        seconds=np.full(len(mine), (time.perf_counter() - start) / len(mine)),
+    )
+
+
+def leave(run: GroupRun) -> bool:
+    """Let stopped members leave the live buffers; return whether any still runs."""
+    running = run.running
+    own = [i for i in run.live if i != run.riding]
+    if own == running:
+        return True
+    run.sync()
+    if not running:
+        return False
+    run.activate()
+    return True
+
+
+def measure(run: GroupRun) -> tuple[FloatArray, FloatArray]:
+    """Return validation loss and score of the live members, NaN where there are none."""
+    if run.validation is None:
+        nothing = np.full(len(run.live), np.nan)
+        return nothing, nothing
+    return run.validation.measure(run.program, run.layout, len(run.live))
+
+
+def train_epoch(run: GroupRun) -> tuple[FloatArray, FloatArray]:
+    """Take every step of one epoch; return training loss and last learning rate ``(K,)``."""
+    corrected, plain = run.rate_table()
+    rates = [column(row, run.theta) for row in corrected]
+    plain_rates = rates if corrected is plain else [column(row, run.theta) for row in plain]
+    total = torch.zeros(len(run.live), dtype=torch.float64, device=run.theta.device)
+    if run.program.dropout is not None:
+        run.program.dropout.begin_epoch(run.ledger.step[run.ids])
+    for s, batch in enumerate(run.batches.epoch(run.ledger.epoch[run.ids])):
+        train_step(run, batch, s, rates[s], plain_rates[s], total)
+    return total.cpu().numpy(), plain[-1]
+
+
+def train_step(
+    run: GroupRun, batch: Batch, step: int, rate: Column, plain: Column, total: Tensor
+) -> None:
+    """Take one step with every live member, and add the objective to ``total``."""
+    objective(run, batch, step, total)
+    if run.decays:
+        add_scaled_(run.weights(run.grad), run.weights(run.theta), run.decay)
+    if run.clips:
+        clip(run)
+    if run.shrinks:
+        run.weights(run.theta).mul_(1.0 - plain * run.shrink)
+    run.updater.step(run.theta, run.grad, run.moments, rate, plain)
+
+
+def objective(run: GroupRun, batch: Batch, step: int | None, total: Tensor) -> None:
+    """Fill the gradient of the batch's objective, and add its value to ``total``."""
+    space = run.spaces[batch.x.shape[1]]
+    raw = forward(run.program, batch.x, space, step)
+    error, delta = run.head.error_and_gradient(raw, batch.y)
+    if isinstance(batch.scale, float):
+        loss = error.sum(dim=1).mul_(batch.scale)
+    else:
+        loss = (error * batch.scale.squeeze(2)).sum(dim=1)
+    torch.mul(delta, batch.scale, out=space.delta[-1])
+    backward(run.program, batch.x, space)
+    if run.penalized:
+        loss = loss + l2_penalty(run, batch)
+    add_scaled_(total, loss, batch.share)
+
+
+def l2_penalty(run: GroupRun, batch: Batch) -> Tensor:
+    """Add the gradient of α/(2Σw)·‖W‖² and return its value ``(K,)``."""
+    weights = run.weights(run.theta)
+    coefficient = run.alpha / batch.weight
+    add_scaled_(run.weights(run.grad), weights, coefficient)
+    norm = torch.linalg.vector_norm(weights, dim=1)
+    half = 0.5 * (coefficient if isinstance(coefficient, float) else coefficient.squeeze(1))
+    penalty: Tensor = norm.square_().mul_(half)
+    return penalty
+
+
+def clip(run: GroupRun) -> None:
+    """Scale each member's gradient down to its own largest norm."""
+    norm = torch.linalg.vector_norm(run.grad, dim=1, keepdim=True)
+    run.grad.mul_((run.clip / norm.clamp_min(1e-30)).clamp_max(1.0))

@@ -1,0 +1,169 @@
+"""A member together with the data it is trained on: everything that depends on both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamina._checks import shown
+from lamina._errors import DataError, ParameterError
+from lamina._random import INIT, generator
+from lamina._typing import Array, FloatArray, IntArray
+from lamina.heads import Head
+from lamina.nn import Network, PReLU, initialise
+
+from ._member import Member
+from ._optimizers import LBFGS
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One member with its true layer sizes, rows and weights.
+
+    Attributes
+    ----------
+    index : int
+        Place of the member in the list given by the user.
+    sizes : tuple of int
+        Inputs, hidden widths, raw outputs.
+    rows, validation_rows : array of int or None
+        Rows for training (None means all) and held-out rows (None means none).
+    """
+
+    index: int
+    member: Member
+    head: Head
+    sizes: tuple[int, ...]
+    rows: IntArray | None
+    n_rows: int
+    validation_rows: IntArray | None
+    sample_weight: FloatArray | None
+
+    @property
+    def full_batch(self) -> bool:
+        """Whether every step sees all rows."""
+        return isinstance(self.member.optimizer, LBFGS) or self.member.batch_size >= self.n_rows
+
+    @property
+    def batch_size(self) -> int:
+        """Rows per step."""
+        return self.n_rows if self.full_batch else self.member.batch_size
+
+    @property
+    def n_steps(self) -> int:
+        """Steps per epoch."""
+        return -(-self.n_rows // self.batch_size)
+
+    @property
+    def learned(self) -> tuple[bool, ...]:
+        """For each hidden layer, whether its activation learns slopes."""
+        return tuple(activation.learned for activation in self.member.activations)
+
+
+def make_task(index: int, member: Member, n_samples: int, n_features: int, n_raw: int) -> Task:
+    """Return the task of one member, or raise a sentence that names what does not fit."""
+    name = f"members[{index}]"
+    weight = _check_weight(f"{name}.sample_weight", member.sample_weight, n_samples)
+    rows = _check_rows(f"{name}.rows", member.rows, n_samples)
+    if weight is not None:
+        rows = _without_weightless(name, rows, weight)
+    held_out = _check_rows(f"{name}.validation_rows", member.validation_rows, n_samples)
+    assert isinstance(member.head, Head)
+    return Task(
+        index=index,
+        member=member,
+        head=member.head,
+        sizes=(n_features, *member.sizes, n_raw),
+        rows=rows,
+        n_rows=n_samples if rows is None else len(rows),
+        validation_rows=held_out,
+        sample_weight=weight,
+    )
+
+
+def _check_rows(name: str, rows: Array | None, n_samples: int) -> IntArray | None:
+    if rows is None:
+        return None
+    array = np.asarray(rows)
+    if array.dtype == bool:
+        raise ParameterError(
+            f"{name} must be an array of row numbers. Got a mask of booleans. "
+            "Use numpy.flatnonzero(mask)."
+        )
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ParameterError(f"{name} must be a 1-D array of row numbers. Got {shown(rows)}.")
+    if array.size == 0:
+        raise DataError(f"{name} must hold at least one row. Got none.")
+    if array.min() < 0 or array.max() >= n_samples:
+        worst = array.max() if array.max() >= n_samples else array.min()
+        raise DataError(f"{name} must be row numbers from 0 to {n_samples - 1}. Got {worst}.")
+    return array.astype(np.int64, copy=False)
+
+
+def _check_weight(name: str, weight: Array | None, n_samples: int) -> FloatArray | None:
+    if weight is None:
+        return None
+    array = np.asarray(weight, dtype=np.float64)
+    if array.shape != (n_samples,):
+        raise DataError(
+            f"{name} must have one weight for each of the {n_samples} rows of X. "
+            f"Got an array of shape {array.shape}."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        raise DataError(
+            f"{name} must be finite and at least 0. Got {array[wrong[0]]} in row {wrong[0]}."
+        )
+    return array
+
+
+def _without_weightless(name: str, rows: IntArray | None, weight: FloatArray) -> IntArray | None:
+    """Drop rows of weight zero: they must not fill batches."""
+    used = weight if rows is None else weight[rows]
+    if not (used > 0).any():
+        raise DataError(f"{name}.sample_weight must be above 0 in at least one row. Got all 0.")
+    if (used > 0).all():
+        return rows
+    return np.flatnonzero(used > 0) if rows is None else rows[used > 0]
+
+
+def initial_arrays(task: Task) -> list[FloatArray]:
+    """Return a member's first weights, then biases, then learned slopes."""
+    member = task.member
+    if isinstance(member.init, Network):
+        return _network_arrays(task, member.init)
+    slopes = [
+        np.full(width, activation.init)
+        for width, activation in zip(member.sizes, member.activations, strict=True)
+        if isinstance(activation, PReLU)
+    ]
+    if isinstance(member.init, (list, tuple)):
+        layers = [(np.asarray(w), np.asarray(b)) for w, b in member.init]
+        _check_shapes(task, layers)
+    else:
+        rng = generator(member.seed, INIT)
+        layers = initialise(task.sizes, member.init, member.activations, rng)  # type: ignore[arg-type]
+    return [w for w, _ in layers] + [b for _, b in layers] + slopes
+
+
+def _network_arrays(task: Task, net: Network) -> list[FloatArray]:
+    layers = [(np.asarray(w), np.asarray(b)) for w, b in net.layers()]
+    _check_shapes(task, layers)
+    if tuple(net.activations[:-1]) != task.member.activations:
+        raise ParameterError(
+            f"members[{task.index}].init must be a network with the member's activations "
+            f"{task.member.activations}. Got {tuple(net.activations[:-1])}."
+        )
+    slopes = [s.detach().cpu().numpy().reshape(-1) for s in net.slopes if s is not None]
+    return [w for w, _ in layers] + [b for _, b in layers] + slopes
+
+
+def _check_shapes(task: Task, layers: list[tuple[Array, Array]]) -> None:
+    wanted = [(o, i) for i, o in zip(task.sizes[:-1], task.sizes[1:], strict=True)]
+    got = [tuple(w.shape) for w, _ in layers]
+    if got != wanted or [b.shape for _, b in layers] != [(o,) for o, _ in wanted]:
+        raise ParameterError(
+            f"members[{task.index}].init must have weights (out, in) of shapes {wanted} and "
+            f"biases to match. Got weights of shapes {got}."
+        )

@@ -1,0 +1,36 @@
+"""How many threads torch may use while a stack trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from ._plan import Group
+
+SMALL = 8_000_000
+"""Multiply-adds of a layer below which a second thread costs more than it brings."""
+
+
+def largest_product(groups: Sequence[Group]) -> int:
+    """Return the multiply-adds of the largest matrix product of any group's step."""
+    return max(
+        len(group.tasks) * max(task.batch_size for task in group.tasks) * a * b
+        for group in groups
+        for a, b in zip(group.sizes, group.sizes[1:], strict=False)
+    )
+
+
+@contextmanager
+def threads_for(groups: Sequence[Group]) -> Iterator[None]:
+    """Use one thread for small work, the caller's number otherwise, and put it back after."""
+    before = torch.get_num_threads()
+    if before == 1 or largest_product(groups) >= SMALL:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
