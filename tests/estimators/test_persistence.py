@@ -1,0 +1,191 @@
+"""A loaded model predicts what the saved one did, bit for bit and in another process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lamina._errors import FileError, ParameterError
+from lamina.estimators._persistence import KINDS, load, save
+from lamina.nn import ACTIVATIONS, Network
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+
+NETWORKS = {
+    **{name: Network([3, 4, 2], name, random_state=1) for name in ACTIVATIONS},
+    "float32": Network([3, 4, 2], "tanh", random_state=2, dtype="float32"),
+    "linear": Network([3, 1], random_state=3),
+    "mixed": Network([3, 5, 4, 1], ["leaky_relu(0.2)", "prelu"], random_state=4),
+    "output": Network([3, 5, 1], random_state=5, output_activation="sigmoid"),
+}
+IN_ANOTHER_PROCESS = """
+import pickle, sys
+import torch
+torch.set_num_threads(1)
+from lamina.estimators._persistence import load
+answers = []
+for path, method, X in pickle.load(sys.stdin.buffer):
+    answers.append(getattr(load(path), method)(X))
+sys.stdout.buffer.write(pickle.dumps(answers))
+"""
+
+
+def elsewhere(questions):
+    """Load each model in one new process and return what its method answers."""
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ANOTHER_PROCESS],
+        input=pickle.dumps(questions),
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    return pickle.loads(done.stdout)
+
+
+def sign(folder):
+    """Write the digest that belongs to an edited model.json."""
+    document = json.loads((folder / "model.json").read_text())
+    document.pop("sha256", None)
+    text = json.dumps(document, separators=(",", ":"))
+    document["sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    (folder / "model.json").write_text(json.dumps(document))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save(NETWORKS["mixed"], tmp_path / "model")
+    return tmp_path / "model"
+
+
+def edit(folder, change):
+    """Change the config of a saved model and sign it."""
+    document = json.loads((folder / "model.json").read_text())
+    change(document["config"])
+    (folder / "model.json").write_text(json.dumps(document))
+    sign(folder)
+
+
+# Every kind
+
+
+def test_networks_predict_the_same_in_a_new_process(tmp_path):
+    questions = []
+    for name, network in NETWORKS.items():
+        save(network, tmp_path / name)
+        questions.append((tmp_path / name, "predict_raw", X))
+    answers = elsewhere(questions)
+    for network, answer in zip(NETWORKS.values(), answers, strict=True):
+        expected = network.predict_raw(X)
+        assert answer.dtype == expected.dtype
+        np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network_comes_back_whole(tmp_path, name):
+    network = NETWORKS[name]
+    save(network, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert type(loaded) is Network
+    assert loaded.sizes == network.sizes
+    assert loaded.activations == network.activations
+    for ours, theirs in zip(loaded.parameters(), network.parameters(), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours.detach().numpy(), theirs.detach().numpy())
+
+
+def test_a_saved_model_can_be_saved_again_to_equal_files(tmp_path, folder):
+    save(load(folder), tmp_path / "again")
+    for name in os.listdir(folder):
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+# What cannot be saved
+
+
+@pytest.mark.parametrize("model", [None, 3, "model", {"W": 1}, np.zeros(2), Network])
+def test_an_object_of_another_kind_is_refused(tmp_path, model):
+    with pytest.raises(ParameterError) as caught:
+        save(model, tmp_path / "model")
+    assert str(caught.value).startswith(f"model must be one of {', '.join(KINDS)} to be saved.")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_subclass_is_refused_because_its_state_is_unknown(tmp_path):
+    network = type("Network", (Network,), {})([3, 1])
+    with pytest.raises(ParameterError, match="to be saved"):
+        save(network, tmp_path / "model")
+
+
+# What cannot be loaded
+
+
+def test_an_unknown_kind_is_refused_and_never_imported(folder):
+    edit(folder, lambda config: config.update(kind="Networks"))
+    with pytest.raises(FileError) as caught:
+        load(folder)
+    assert str(caught.value) == (
+        f"The kind of the model in {str(folder)!r} must be one of {', '.join(KINDS)}. "
+        "Got 'Networks'. Did you mean 'Network'?"
+    )
+
+
+@pytest.mark.parametrize("kind", [None, 3, ["Network"], "os.system", "subprocess:run"])
+def test_nothing_named_in_the_file_is_run(folder, kind):
+    edit(folder, lambda config: config.update(kind=kind))
+    with pytest.raises(FileError, match="must be one of Network"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda config: config.pop("state"),
+        lambda config: config.update(state=None),
+        lambda config: config.update(state={}),
+        lambda config: config["state"].update(sizes=[3, 5, 5, 1]),
+        lambda config: config["state"].update(sizes="many"),
+        lambda config: config["state"].update(activations=["relu"]),
+        lambda config: config["state"].update(activations=["relu", "nope", "identity"]),
+        lambda config: config["state"].update(dtype="float16"),
+        lambda config: config["state"].update(dtype=None),
+    ],
+)
+def test_a_state_that_makes_no_model_is_refused_by_one_sentence(folder, change):
+    edit(folder, change)
+    with pytest.raises(FileError) as caught:
+        load(folder)
+    assert str(caught.value).startswith(
+        f"{str(folder)!r} must hold a whole Network. Got a state that does not make one: "
+    )
+    assert str(caught.value).endswith("Save the model again with this version of lamina.")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 10**6) | st.text(max_size=5) | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+)
+
+
+@settings(max_examples=150, deadline=None, database=None, derandomize=True)
+@given(data=st.data())
+def test_any_state_is_a_model_or_refused_by_fileerror(tmp_path_factory, data):
+    """A signed file may hold any JSON; whatever it is, no other exception comes out."""
+    folder = tmp_path_factory.mktemp("signed") / "model"
+    save(NETWORKS["mixed"], folder)
+    key = data.draw(st.sampled_from(["sizes", "activations", "dtype", "extra"]))
+    value = data.draw(JSON.map(lambda value: json.loads(json.dumps(value).replace("NaN", "0"))))
+    edit(folder, lambda config: config["state"].update({key: value}))
+    try:
+        loaded = load(folder)
+    except FileError:
+        return
+    assert type(loaded) is Network
