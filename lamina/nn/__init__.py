@@ -4,6 +4,8 @@ from ._activation import Activation
 from ._activations import ACTIVATIONS, get_activation
 from ._conversion import ActivationLayer
 from ._counting import count_parameters
+from ._equivalents import logistic_to_tanh, tanh_to_logistic
+from ._graph_form import GraphForm, graph_form, network_from_graph
 from ._initialisation import (
     INITIALISATIONS,
     Gaussian,
@@ -19,7 +21,9 @@ from ._initialisation import (
 )
 from ._network import Network
 from ._piecewise import Abs, HardTanh, Identity, LeakyReLU, PReLU, ReLU, Step
+from ._plain_forms import absorb_biases, forward_with_constant_unit, nested_sums
 from ._smooth import ELU, GELU, Sigmoid, SiLU, Softplus, Tanh
+from ._wiring import and_neuron, best_neuron, or_neuron, step_neuron, truth_table, xor_network
 
 __all__ = [
     "ACTIVATIONS",
@@ -30,6 +34,7 @@ __all__ = [
     "Activation",
     "ActivationLayer",
     "Gaussian",
+    "GraphForm",
     "HardTanh",
     "Identity",
     "Initialisation",
@@ -48,8 +53,21 @@ __all__ = [
     "Tanh",
     "TorchUniform",
     "Uniform",
+    "absorb_biases",
+    "and_neuron",
+    "best_neuron",
     "count_parameters",
+    "forward_with_constant_unit",
     "get_activation",
     "get_initialisation",
+    "graph_form",
     "initialise",
+    "logistic_to_tanh",
+    "nested_sums",
+    "network_from_graph",
+    "or_neuron",
+    "step_neuron",
+    "tanh_to_logistic",
+    "truth_table",
+    "xor_network",
 ]
