@@ -7,8 +7,8 @@ gathered some steps at a time, ``(steps, K, B, D)``, so that a step itself only 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,8 +25,7 @@ CHUNK_BYTES = 2**20
 """How much is gathered at a time; larger chunks leave the cache."""
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """One step's rows.
 
     Attributes
@@ -90,8 +89,8 @@ class Batches:
         for start in range(0, self.n_steps, chunk):
             part = index[start : start + chunk]
             x, y = self._gather(part)
-            for i in range(len(part)):
-                yield self._batch(start + i, x[i], y[i], weights)
+            for i, (x_step, y_step) in enumerate(zip(x.unbind(), y.unbind(), strict=True)):
+                yield self._batch(start + i, x_step, y_step, weights)
 
     def _itemsize(self) -> int:
         return 8 if self.y.dtype == torch.float64 else 4
@@ -143,7 +142,8 @@ class Batches:
 
     def _batch(self, step: int, x: Tensor, y: Tensor, weights: FloatArray | None) -> Batch:
         n = self.batch_size if step < self.n_steps - 1 else self.last
-        x, y = x[:, :n], y[:, :n]
+        if n != self.stride:
+            x, y = x[:, :n], y[:, :n]
         if weights is None:
             return Batch(x, y, 1.0 / n, n / float(self.counts[0]), float(n))
         here = weights[step, :, :n]

@@ -138,7 +138,7 @@ def fingerprint(tasks: Sequence[Task], X: Any, y: Array, dtype: DtypeName, state
     """Return a hash of everything that the result depends on."""
     digest = hashlib.sha256(f"{VERSION} {dtype} {states is not None}".encode())
     if scipy.sparse.issparse(X):
-        csr = scipy.sparse.csr_array(X)
+        csr = scipy.sparse.csr_array(X)  # type: ignore[call-overload]
         parts = [csr.data, csr.indices, csr.indptr]
     else:
         parts = [X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)]

@@ -66,7 +66,7 @@ class SparseRows:
 def as_rows(X: Any, dtype: torch.dtype, device: torch.device) -> Rows:
     """Return the rows of an array, tensor or sparse matrix; refuse what is not 2-D and finite."""
     if scipy.sparse.issparse(X):
-        csr = scipy.sparse.csr_array(X)
+        csr = scipy.sparse.csr_array(X)  # type: ignore[call-overload]
         _check_sparse(csr)
         return SparseRows(csr, dtype, device)
     tensor = X if isinstance(X, Tensor) else _tensor_of(X)

@@ -73,10 +73,7 @@ class Validation:
             rows = min(self.n, CHUNK_ROWS)
             like = program.layers[0].weight
             self._space = workspace(layout, program.hidden, k, rows, False, like)
-        space = self._space
-        return forward(
-            program, x, space if n == space.before[-1].shape[1] else space.rows(n), None
-        )
+        return forward(program, x, self._space.rows(n), None)
 
     def _gather(self, part: IntArray, k: int) -> tuple[Tensor, Tensor]:
         n = part.shape[1]

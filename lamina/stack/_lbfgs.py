@@ -31,9 +31,8 @@ def run_lbfgs(run: GroupRun, history: History, report: Callable[[], bool]) -> st
 
     def loss_and_gradient(vector: FloatArray) -> tuple[float, FloatArray]:
         run.theta[0] = torch.from_numpy(vector)
-        total = torch.zeros(1, dtype=torch.float64, device=run.theta.device)
-        objective(run, batch, None, total)
-        return float(total), run.grad[0].cpu().numpy().astype(np.float64)
+        loss = float(objective(run, batch, None))
+        return loss, run.grad[0].cpu().numpy().astype(np.float64)
 
     def after_iteration(intermediate_result: OptimizeResult) -> None:
         now = time.perf_counter()

@@ -18,6 +18,8 @@ from ._schedules import Schedule, get_schedule
 Monitor: TypeAlias = Literal["auto", "train_loss", "valid_loss", "valid_score"]
 MONITORS = ("auto", "train_loss", "valid_loss", "valid_score")
 
+UNIT_NORMAL = Normal()
+
 Init: TypeAlias = "str | Initialisation | Network | Sequence[tuple[Array, Array]]"
 
 
@@ -97,7 +99,7 @@ class Member:
 
     hidden_layer_sizes: int | Sequence[int] = (100,)
     activation: str | Activation | Sequence[str | Activation] = "relu"
-    head: str | Head = Normal()
+    head: str | Head = UNIT_NORMAL
     init: Init = "glorot"
     seed: int = 0
     rows: Array | None = None

@@ -79,6 +79,9 @@ def _pull_back(program: Program, i: int, delta: Tensor, space: Workspace) -> Non
     """Multiply δ of hidden layer i by f'(a), and take the gradient of learned slopes."""
     layer, a, h = program.layers[i], space.before[i], space.after[i]
     pieces = program.hidden[i]
+    if len(pieces) == 1 and layer.slope is None:
+        pieces[0].activation.backward_(delta, a, h)
+        return
     for piece in pieces:
         here = slice(piece.start, piece.stop)
         part, a_part, h_part = delta[here], a[here], h[here]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ._optimizers import LBFGS
 from ._task import Task
@@ -77,12 +78,12 @@ def _key(task: Task) -> Hashable:
 
 def _cost(sizes: Sequence[int], batch_size: int) -> float:
     """Return the cost of a step in multiply-adds."""
-    return OVERHEAD + 3.0 * batch_size * sum(a * b for a, b in zip(sizes, sizes[1:], strict=False))
+    return OVERHEAD + 3.0 * batch_size * sum(a * b for a, b in pairwise(sizes))
 
 
 def _bytes(sizes: Sequence[int], batch_size: int, itemsize: int) -> int:
     """Return a member's working set: four parameter-sized buffers and the batch's units."""
-    n_parameters = sum(b * (a + 1) for a, b in zip(sizes, sizes[1:], strict=False))
+    n_parameters = sum(b * (a + 1) for a, b in pairwise(sizes))
     return itemsize * (4 * n_parameters + 2 * batch_size * sum(sizes))
 
 

@@ -87,6 +87,9 @@ class GroupRun:
         self.buffers = {name: t.index_select(0, index) for name, t in self.store.items()}
         self.theta = self.buffers["theta"]
         self.grad = torch.zeros_like(self.theta)
+        # The weights stand before the biases in each row.
+        self.weights = self.theta[:, : self.layout.n_weights]
+        self.weight_grads = self.grad[:, : self.layout.n_weights]
         self.moments = [self.buffers[f"moment{i}"] for i in range(self.n_moments)]
         self._make_program()
         self._make_settings()
@@ -132,10 +135,6 @@ class GroupRun:
         self.penalized = any(m.alpha for m in members)
         self.decays, self.shrinks = (bool(decay.any()) and d == decoupled for d in (False, True))
         self.clips = any(m.clip_norm is not None for m in members)
-
-    def weights(self, flat: Tensor) -> Tensor:
-        """Return the part of a flat buffer that holds weights, without biases."""
-        return flat[:, : self.layout.n_weights]
 
     def rate_table(self) -> tuple[FloatArray, FloatArray]:
         """Return corrected and plain learning rates ``(S, K)`` of the coming epoch."""

@@ -76,53 +76,53 @@ def train_epoch(run: GroupRun) -> tuple[FloatArray, FloatArray]:
     corrected, plain = run.rate_table()
     rates = [column(row, run.theta) for row in corrected]
     plain_rates = rates if corrected is plain else [column(row, run.theta) for row in plain]
-    total = torch.zeros(len(run.live), dtype=torch.float64, device=run.theta.device)
+    losses: list[Tensor] = []
     if run.program.dropout is not None:
         run.program.dropout.begin_epoch(run.ledger.step[run.ids])
     for s, batch in enumerate(run.batches.epoch(run.ledger.epoch[run.ids])):
-        train_step(run, batch, s, rates[s], plain_rates[s], total)
+        losses.append(train_step(run, batch, s, rates[s], plain_rates[s]))
+    total = torch.stack(losses).sum(dim=0, dtype=torch.float64)
     return total.cpu().numpy(), plain[-1]
 
 
-def train_step(
-    run: GroupRun, batch: Batch, step: int, rate: Column, plain: Column, total: Tensor
-) -> None:
-    """Take one step with every live member, and add the objective to ``total``."""
-    objective(run, batch, step, total)
+def train_step(run: GroupRun, batch: Batch, step: int, rate: Column, plain: Column) -> Tensor:
+    """Take one step with every live member; return its share ``(K,)`` of the epoch's loss."""
+    loss = objective(run, batch, step)
     if run.decays:
-        add_scaled_(run.weights(run.grad), run.weights(run.theta), run.decay)
+        add_scaled_(run.weight_grads, run.weights, run.decay)
     if run.clips:
         clip(run)
     if run.shrinks:
-        run.weights(run.theta).mul_(1.0 - plain * run.shrink)
+        run.weights.mul_(1.0 - plain * run.shrink)
     run.updater.step(run.theta, run.grad, run.moments, rate, plain)
+    return loss
 
 
-def objective(run: GroupRun, batch: Batch, step: int | None, total: Tensor) -> None:
-    """Fill the gradient of the batch's objective, and add its value to ``total``."""
+def objective(run: GroupRun, batch: Batch, step: int | None) -> Tensor:
+    """Fill the gradient of the batch's objective; return its value times the batch's share."""
     space = run.spaces[batch.x.shape[1]]
     raw = forward(run.program, batch.x, space, step)
     error, delta = run.head.error_and_gradient(raw, batch.y)
-    if isinstance(batch.scale, float):
-        loss = error.sum(dim=1).mul_(batch.scale)
+    if isinstance(batch.scale, float) and isinstance(batch.share, float):
+        loss = error.sum(dim=1).mul_(batch.scale * batch.share)
     else:
-        loss = (error * batch.scale.squeeze(2)).sum(dim=1)
+        loss = (error * torch.as_tensor(batch.scale).squeeze(-1)).sum(dim=1).mul_(batch.share)
     torch.mul(delta, batch.scale, out=space.delta[-1])
     backward(run.program, batch.x, space)
     if run.penalized:
-        loss = loss + l2_penalty(run, batch)
-    add_scaled_(total, loss, batch.share)
+        l2_penalty(run, batch, loss)
+    return loss
 
 
-def l2_penalty(run: GroupRun, batch: Batch) -> Tensor:
-    """Add the gradient of α/(2Σw)·‖W‖² and return its value ``(K,)``."""
-    weights = run.weights(run.theta)
+def l2_penalty(run: GroupRun, batch: Batch, loss: Tensor) -> None:
+    """Add α/(2Σw)·‖W‖² to gradient and loss."""
     coefficient = run.alpha / batch.weight
-    add_scaled_(run.weights(run.grad), weights, coefficient)
-    norm = torch.linalg.vector_norm(weights, dim=1)
-    half = 0.5 * (coefficient if isinstance(coefficient, float) else coefficient.squeeze(1))
-    penalty: Tensor = norm.square_().mul_(half)
-    return penalty
+    add_scaled_(run.weight_grads, run.weights, coefficient)
+    square = torch.bmm(run.weights.unsqueeze(1), run.weights.unsqueeze(2)).view(-1)
+    if isinstance(coefficient, float) and isinstance(batch.share, float):
+        loss.add_(square, alpha=0.5 * coefficient * batch.share)
+    else:
+        loss.add_(square * torch.as_tensor(coefficient).squeeze(-1) * batch.share, alpha=0.5)
 
 
 def clip(run: GroupRun) -> None:

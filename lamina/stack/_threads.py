@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 
 import torch
 
@@ -18,7 +19,7 @@ def largest_product(groups: Sequence[Group]) -> int:
     return max(
         len(group.tasks) * max(task.batch_size for task in group.tasks) * a * b
         for group in groups
-        for a, b in zip(group.sizes, group.sizes[1:], strict=False)
+        for a, b in pairwise(group.sizes)
     )
 
 
