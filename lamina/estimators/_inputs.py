@@ -1,0 +1,167 @@
+"""X and y as scikit-learn checks them, with the row and column of what cannot be used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from lamina._checks import shown
+from lamina._errors import DataError
+from lamina._typing import Array, DtypeName
+
+
+def check_training_data(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    *,
+    dtype: DtypeName | None,
+    reset: bool,
+    numeric_target: bool,
+) -> tuple[Any, Any]:
+    """Return X as a float array or CSR, and y as an array or CSR of as many rows.
+
+    float32 stays float32 and everything else becomes float64, unless ``dtype`` says otherwise.
+    """
+    wanted = (np.float64, np.float32) if dtype is None else np.dtype(dtype)
+    try:
+        X_checked, y_checked = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            multi_output=True,
+            y_numeric=numeric_target,
+            dtype=wanted,
+            reset=reset,
+        )
+    except ValueError as error:
+        raise _located(error, X, y, numeric_target) from error
+    return _plain_csr(X_checked), y_checked
+
+
+def check_new_data(estimator: BaseEstimator, X: Any) -> Any:
+    """Return X for prediction as an array or CSR with the features of the fit, uncast."""
+    try:
+        checked = validate_data(estimator, X, accept_sparse="csr", reset=False)
+    except ValueError as error:
+        raise _located(error, X, None, False) from error
+    return _plain_csr(checked)
+
+
+def _plain_csr(X: Any) -> Any:
+    """Return a sparse X as CSR matrix or array with sorted, unrepeated entries."""
+    if sp.issparse(X):
+        X.sum_duplicates()
+    return X
+
+
+def _located(error: ValueError, X: Any, y: Any, numeric_target: bool) -> ValueError:
+    """Return a sentence that names row and column, or the error itself if it is about neither."""
+    text = str(error)
+    if text.startswith("Input X contains"):
+        return _unusable("X", X) or error
+    if text.startswith("Input y contains"):
+        return _unusable("y", y) or error
+    if "could not convert" in text or "to float" in text:
+        found = _text("X", X)
+        if found is None and numeric_target:
+            found = _text("y", y)
+        return found or error
+    return error
+
+
+def _unusable(name: str, values: Any) -> DataError | None:
+    """Return the sentence about the first NaN or infinity."""
+    for row, column, cell in _cells(values):
+        if _is_missing(cell) or _is_infinite(cell):
+            what = "NaN" if _is_missing(cell) else "infinity"
+            return DataError(
+                f"{name} must hold finite numbers. Input {name} contains {what} in row {row}"
+                f"{_column_name(values, column)}. {_CURES[name][what]}"
+            )
+    return None
+
+
+_CURES = {
+    "X": {
+        "NaN": "Fill or drop missing values first, or use lamina's TableClassifier or "
+        "TableRegressor, which take them as they are.",
+        "infinity": "Replace it by a finite number or drop the row.",
+    },
+    "y": {
+        "NaN": "Drop the rows whose target is missing.",
+        "infinity": "Replace it by a finite number or drop the row.",
+    },
+}
+
+
+def _text(name: str, values: Any) -> DataError | None:
+    """Return the sentence about the first text that is no number."""
+    cure = {
+        "X": "Encode text first, or use lamina's TableClassifier or TableRegressor, which take "
+        "it as it is.",
+        "y": "Use MLPClassifier for class labels.",
+    }
+    for row, column, cell in _cells(values):
+        if isinstance(cell, (str, bytes)) and not _is_number(cell):
+            return DataError(
+                f"{name} must hold numbers. Got the text {shown(cell)} in row {row}"
+                f"{_column_name(values, column)}. {cure[name]}"
+            )
+    return None
+
+
+def refuse_text_target(y: Array) -> None:
+    """Raise if a regressor's target is not numeric; the message names the first row."""
+    if y.dtype.kind not in "biuf":
+        raise _text("y", y) or DataError(f"y must hold numbers. Got an array of type {y.dtype}.")
+
+
+def _cells(values: Any) -> Iterator[tuple[int, int, Any]]:
+    """Yield row, column and value of each cell of a table, row by row."""
+    if sp.issparse(values):
+        entries = values.tocoo()
+        yield from zip(entries.row.tolist(), entries.col.tolist(), entries.data, strict=True)
+        return
+    array = np.asarray(values)
+    if array.dtype.kind == "f":  # only what can be wrong, since tables may be long
+        for place in np.argwhere(~np.isfinite(array)):
+            yield int(place[0]), int(place[1]) if array.ndim > 1 else 0, array[tuple(place)]
+        return
+    for place, cell in np.ndenumerate(array):
+        yield place[0], place[1] if len(place) > 1 else 0, cell
+
+
+def _column_name(values: Any, column: int) -> str:
+    """Return ``, column 'age'`` by name where there is one, by number else, or nothing."""
+    names = getattr(values, "columns", None)
+    if names is not None:
+        return f", column {names[column]!r}"
+    return f", column {column}" if np.ndim(values) > 1 or sp.issparse(values) else ""
+
+
+def _is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN, NaT or pandas' NA."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, (float, np.floating)) and math.isnan(cell)
+
+
+def _is_infinite(cell: Any) -> bool:
+    return isinstance(cell, (float, np.floating)) and math.isinf(cell)
+
+
+def _is_number(cell: str | bytes) -> bool:
+    """Return whether Python reads a text as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

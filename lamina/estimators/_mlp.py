@@ -1,0 +1,308 @@
+"""What the two multilayer perceptrons share: parameters, and the steps of a fit."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
+
+from lamina._errors import DivergedWarning
+from lamina._typing import DtypeName, FloatArray
+from lamina.heads import Head
+from lamina.nn import Activation, Network
+from lamina.stack import EpochReport, StackResult, train
+
+from ._callbacks import CallbackBridge
+from ._members import LastTraining, Plan, make_plan
+from ._outcome import (
+    History,
+    fitted_attributes,
+    fitted_weights,
+    survivors,
+    warn_about_end,
+)
+from ._parameters import hidden_activations, near_miss, refuse_what_does_nothing
+from ._problem import Problem
+from ._progress import ProgressLines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A multilayer perceptron with scikit-learn's parameters, trained by the stack.
+
+    With one member ``coefs_`` and ``intercepts_`` are the fitted state, which a user may read
+    and change, as in scikit-learn; with several it is a list of networks.
+    """
+
+    n_features_in_: int
+    n_iter_: int
+    n_layers_: int
+    n_outputs_: int
+    out_activation_: str
+    t_: int
+    loss_: float
+    loss_curve_: list[float]
+    best_loss_: float | None
+    validation_scores_: list[float] | None
+    best_validation_score_: float | None
+
+    _networks: list[Network] | None = None
+    _slopes: list[FloatArray | None] | None = None
+    _activations: tuple[Activation, ...]
+    _head: Head
+    _history: History
+    _no_improvement_count: int
+    _optimizer: LastTraining
+
+    def __init__(
+        self,
+        *,
+        hidden_layer_sizes: Any,
+        activation: str | Activation | list[Any] | tuple[Any, ...],
+        solver: str,
+        alpha: float,
+        batch_size: int | Literal["auto"],
+        learning_rate: str,
+        learning_rate_init: float,
+        power_t: float,
+        max_iter: int,
+        loss: str | Head,
+        shuffle: bool,
+        random_state: int | np.random.RandomState | None,
+        tol: float,
+        verbose: bool | int,
+        warm_start: bool,
+        momentum: float,
+        nesterovs_momentum: bool,
+        early_stopping: bool,
+        validation_fraction: float,
+        beta_1: float,
+        beta_2: float,
+        epsilon: float,
+        n_iter_no_change: float,
+        max_fun: int,
+        dropout: float,
+        weight_decay: float,
+        clip_norm: float | None,
+        n_members: int,
+        device: str,
+        dtype: DtypeName | None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.loss = loss
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.dropout = dropout
+        self.weight_decay = weight_decay
+        self.clip_norm = clip_norm
+        self.n_members = n_members
+        self.device = device
+        self.dtype = dtype
+
+    @abstractmethod
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, incremental: bool, classes: Any
+    ) -> Problem:
+        """Check the data of one call, and return them with the head that fits."""
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
+    ) -> Self:
+        """Check, plan, train, and take what came out; nothing fitted changes before that."""
+        refuse_what_does_nothing(self, incremental=incremental)
+        activations = hidden_activations(self)
+        fresh = not self.__sklearn_is_fitted__() or not (self.warm_start or incremental)
+        problem = self._problem(
+            X, y, sample_weight, fresh=fresh, incremental=incremental, classes=classes
+        )
+        before = None if fresh else self._networks_with(activations)
+        plan = make_plan(self, problem, before, incremental=incremental)
+        dtype = problem.X.dtype if before is None else before[0].layers()[0][0].dtype
+
+        bridge = None
+        if not incremental and getattr(self, "_skl_callbacks", None):
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            data = {"X": X, "y": y, "metadata": metadata}
+            bridge = CallbackBridge(self, data, self._fitted_by_report(problem, dtype))
+        result = self._train(plan, problem, dtype, bridge)
+        self._take(result, plan, problem, dtype, fresh=fresh, incremental=incremental)
+        if bridge is not None:
+            bridge.finish()
+        return self
+
+    def _train(
+        self, plan: Plan, problem: Problem, dtype: np.dtype[Any], bridge: CallbackBridge | None
+    ) -> StackResult:
+        """Run the engine, telling the terminal and the callbacks about each epoch."""
+        listeners: list[Callable[[EpochReport], bool | None]] = []
+        if self.verbose:
+            listeners.append(ProgressLines(self))
+        if bridge is not None:
+            listeners.append(bridge)
+        with warnings.catch_warnings():
+            # A member that diverged is reported in this room's own words.
+            warnings.simplefilter("ignore", DivergedWarning)
+            return train(
+                plan.members,
+                problem.X,
+                problem.y,
+                device=self.device,
+                dtype="float32" if dtype == np.float32 else "float64",
+                callbacks=listeners,
+                states=plan.states,
+            )
+
+    def _take(
+        self,
+        result: StackResult,
+        plan: Plan,
+        problem: Problem,
+        dtype: np.dtype[Any],
+        *,
+        fresh: bool,
+        incremental: bool,
+    ) -> None:
+        """Set every fitted attribute, and warn about what a user should know."""
+        kept = survivors(self, result)
+        curves = fitted_attributes(
+            self, result, plan, problem, kept, fresh=fresh, incremental=incremental
+        )
+        networks = [result.networks[i] for i in kept]
+        self._set(self._fitted_by_networks(networks, problem, dtype) | curves)
+        warn_about_end(self, result, incremental=incremental)
+
+    def _set(self, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def _fitted_by_report(
+        self, problem: Problem, dtype: np.dtype[Any]
+    ) -> Callable[[EpochReport], dict[str, Any]]:
+        """Return what makes, from a report, the attributes of an estimator that can predict."""
+
+        def attributes(report: EpochReport) -> dict[str, Any]:
+            fitted = self._fitted_by_networks(report.networks(), problem, dtype)
+            return fitted | {"n_iter_": report.epoch}
+
+        return attributes
+
+    def _fitted_by_networks(
+        self, networks: list[Network], problem: Problem, dtype: np.dtype[Any]
+    ) -> dict[str, Any]:
+        """Return the attributes that prediction needs."""
+        return {
+            **fitted_weights(networks, dtype, alone=self.n_members == 1),
+            **problem.attributes,
+            "_activations": hidden_activations(self),
+            "_head": problem.head,
+            "n_layers_": len(networks[0].sizes),
+            "n_outputs_": problem.n_raw,
+            "out_activation_": problem.out_activation,
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are weights."""
+        return self._networks is not None or "coefs_" in vars(self)
+
+    @property
+    def coefs_(self) -> list[FloatArray]:
+        """Weights of each layer, arrays of shape (in, out)."""
+        return self._of_one_member("coefs_")
+
+    @coefs_.setter
+    def coefs_(self, value: list[FloatArray]) -> None:
+        vars(self)["coefs_"] = value
+
+    @property
+    def intercepts_(self) -> list[FloatArray]:
+        """Biases of each layer, arrays of shape (out,)."""
+        return self._of_one_member("intercepts_")
+
+    @intercepts_.setter
+    def intercepts_(self, value: list[FloatArray]) -> None:
+        vars(self)["intercepts_"] = value
+
+    def _of_one_member(self, name: str) -> list[FloatArray]:
+        if self._networks is not None:
+            raise AttributeError(
+                f"{name} belongs to one network, and this {type(self).__name__} has "
+                f"{len(self._networks)} members. Read networks_[i].layers() for those of one."
+            )
+        if name not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        arrays: list[FloatArray] = vars(self)[name]
+        return arrays
+
+    @property
+    def networks_(self) -> list[Network]:
+        """The fitted networks, one for each member."""
+        check_is_fitted(self)
+        return self._networks_with(getattr(self, "_activations", hidden_activations(self)))
+
+    def _networks_with(self, activations: tuple[Activation, ...]) -> list[Network]:
+        """Return the networks; one member's shares the memory of ``coefs_``."""
+        if self._networks is not None:
+            return list(self._networks)
+        layers = [(w.T, b) for w, b in zip(self.coefs_, self.intercepts_, strict=True)]
+        return [
+            Network.from_arrays(layers, activations or "identity", slopes=self._slopes, copy=False)
+        ]
+
+    @property
+    def history_(self) -> pd.DataFrame:
+        """A row for each member and epoch, in the units of ``loss_curve_``."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        return pd.DataFrame(self._history)
+
+    def _validate_params(self) -> None:
+        """Check the parameters by scikit-learn's rules; a near miss is suggested."""
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(f"{error}{near_miss(str(error), self)}") from error
+
+    def _check_solver(self) -> bool:
+        """Say that partial_fit does not exist for L-BFGS."""
+        if self.solver == "lbfgs":
+            raise AttributeError(
+                f"partial_fit is only available for stochastic optimizers. {self.solver} is not "
+                "stochastic."
+            )
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: sparse input is fine."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

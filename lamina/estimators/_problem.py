@@ -1,0 +1,52 @@
+"""What one call of fit has to solve, once X, y and the weights are checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lamina._typing import Array, FloatArray, IntArray
+from lamina.heads import Head
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Checked data and the head that fits them.
+
+    Attributes
+    ----------
+    X : ndarray or CSR of shape (N, D)
+        Inputs.
+    y : ndarray of shape (N,) or (N, Q)
+        Targets in the form that the head's ``targets`` takes.
+    head : Head
+        What the raw outputs mean.
+    n_raw : int
+        Raw outputs of the network.
+    out_activation : str
+        Name of what turns raw outputs into predictions, in scikit-learn's words.
+    weight : ndarray of shape (N,) or None
+        Weights of the rows.
+    numbers : ndarray of shape (N,) or None
+        Class numbers by which a validation split is stratified.
+    attributes : dict
+        What else the fitted estimator needs: a classifier its labels.
+    """
+
+    X: Any
+    y: Array
+    head: Head
+    n_raw: int
+    out_activation: str
+    weight: FloatArray | None
+    numbers: IntArray | None = None
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> IntArray:
+        """Rows that have a weight: the others are as good as absent."""
+        if self.weight is None:
+            return np.arange(self.X.shape[0])
+        return np.flatnonzero(self.weight > 0)
