@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lamina._typing import FloatArray
 
-from ._optimizers import SGD, Adam, Muon, Optimizer, RMSprop
+from ._optimizers import LBFGS, SGD, Adam, Muon, Optimizer, RMSprop
 from ._parameters import Block, Layout
 
 Column: TypeAlias = float | Tensor
@@ -236,6 +236,7 @@ _UPDATERS: dict[type[Optimizer], type[Updater]] = {
     SGD: SGDUpdater,
     RMSprop: RMSpropUpdater,
     Muon: MuonUpdater,
+    LBFGS: Updater,  # never steps: SciPy moves the buffer
 }
 
 
