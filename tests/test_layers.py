@@ -51,7 +51,13 @@ CHANGES_GLOBALS = {
     *("warnings.filterwarnings", "warnings.simplefilter"),
 }
 
-ALLOWED: dict[tuple[str, str], str] = {}
+ALLOWED: dict[tuple[str, str], str] = {
+    ("lamina/stack/_threads.py", "torch.set_num_threads"): "while training, and put back after",
+    **{
+        (f"lamina/estimators/{file}.py", "__init__ is long"): "scikit-learn reads a signature"
+        for file in ("_classifier", "_mlp", "_regressor")
+    },
+}
 """What is written against a rule: (file, what) and the reason."""
 
 MAX_FILE_LINES = 400
@@ -163,8 +169,31 @@ def functions(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef
             yield node
 
 
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return how many lines a function has, its docstring not counted."""
+    told = function.body[0] if ast.get_docstring(function, clean=False) else None
+    documented = told.end_lineno - told.lineno + 1 if told else 0
+    return function.end_lineno - function.lineno + 1 - documented
+
+
+def puts_filters_back(node: ast.AST) -> bool:
+    """Return whether a statement is a ``with warnings.catch_warnings()``."""
+    return isinstance(node, ast.With) and any(
+        ast.unparse(item.context_expr).startswith("warnings.catch_warnings") for item in node.items
+    )
+
+
 def broken_rules(source: Source) -> Iterator[tuple[str, int]]:
     """Yield what a file writes that the package does without, and the line."""
+    for function in functions(source):
+        if length(function) > MAX_FUNCTION_LINES:
+            yield f"{function.name} is long", function.lineno
+    restored = {
+        id(inner)
+        for outer in ast.walk(source.tree)
+        if puts_filters_back(outer)
+        for inner in ast.walk(outer)
+    }
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ExceptHandler):
             caught = ast.unparse(node.type) if node.type else ""
@@ -174,7 +203,8 @@ def broken_rules(source: Source) -> Iterator[tuple[str, int]]:
             yield f"**{node.args.kwarg.arg} in {node.name}", node.lineno
         elif isinstance(node, ast.Call):
             called = ast.unparse(node.func)
-            if called == "hasattr" or called in CHANGES_GLOBALS:
+            for_a_while = called.startswith("warnings.") and id(node) in restored
+            if called == "hasattr" or (called in CHANGES_GLOBALS and not for_a_while):
                 yield called, node.lineno
 
 
@@ -240,19 +270,7 @@ def test_files_stay_short(source):
 
 
 @each_source
-def test_functions_stay_short(source):
-    long = []
-    for function in functions(source):
-        told = function.body[0] if ast.get_docstring(function, clean=False) else None
-        documented = told.end_lineno - told.lineno + 1 if told else 0
-        n_lines = function.end_lineno - function.lineno + 1 - documented
-        if n_lines > MAX_FUNCTION_LINES:
-            long.append(f"{function.name} has {n_lines} lines")
-    assert not long
-
-
-@each_source
-def test_nothing_is_swallowed_or_guessed(source):
+def test_functions_are_short_and_nothing_is_swallowed_or_guessed(source):
     wrong = [
         f"line {line}: {what}"
         for what, line in broken_rules(source)
