@@ -19,7 +19,7 @@ _EPOCH = np.datetime64(0, "us")
 
 # Name of a cycle -> position in it, in [0, 1).
 _CYCLES: dict[str, Callable[[pd.DatetimeIndex], Any]] = {
-    "day of year": lambda t: (t.dayofyear - 1) / 366,
+    "day of year": lambda t: (t.day_of_year - 1) / 366,
     "day of month": lambda t: (t.day - 1) / 31,
     "weekday": lambda t: t.weekday / 7,
     "time of day": lambda t: (t.hour * 3600 + t.minute * 60 + t.second) / 86400,
