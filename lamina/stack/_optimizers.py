@@ -27,13 +27,11 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import ClassVar
 
 from lamina._checks import check_choice, check_integer, check_real, shown
 from lamina._errors import ParameterError
-
-Hyperparameters: TypeAlias = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,6 @@ class Optimizer:
 
     name: ClassVar[str] = ""
     decoupled: ClassVar[bool] = False
-
-    def hyperparameters(self) -> Hyperparameters:
-        """Return the settings as numbers, in a fixed order."""
-        return {field.name: float(getattr(self, field.name)) for field in fields(self)}
 
 
 def _check_rates(owner: Optimizer, *names: str) -> None:

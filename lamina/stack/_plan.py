@@ -1,9 +1,9 @@
 """Who trains together: groups of members whose steps are one program.
 
-Members of a group share depth, batch size, steps per epoch, head and optimiser; widths may
-differ within limits (narrower members are padded with zeros, which stay zero), everything else
-may differ freely. Within a group members are ordered so that one activation is one contiguous
-slice.
+Members of a group share depth, batch size, steps per epoch, head and optimiser with its
+settings; widths may differ within limits (narrower members are padded with zeros, which stay
+zero), everything else may differ freely. Within a group members are ordered so that one
+activation is one contiguous slice.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _key(task: Task) -> Hashable:
         task.n_steps,
         task.batch_size if task.n_steps > 1 else -1,
         task.head,
-        type(member.optimizer),
+        member.optimizer,
         task.learned,
         member.shuffle or task.full_batch,
         alone,

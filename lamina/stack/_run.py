@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -45,18 +43,14 @@ class GroupRun:
         k, p = len(group.tasks), self.layout.n_total
         like = torch.zeros(0, dtype=rows.dtype, device=rows.device)
         self.keeps_best = [_keeps_best(task) for task in group.tasks]
-        self.n_moments = make_updater(
-            self._optimizers(group.tasks), self.layout, [group.sizes] * k, like.new_empty(1, 1)
-        ).n_moments
+        self.optimizer: Optimizer = group.tasks[0].member.optimizer  # type: ignore[assignment]
+        updater = make_updater(self.optimizer, self.layout, [group.sizes], like.new_empty(1, 1))
+        self.n_moments = updater.n_moments
         names = ["theta", SAFE, *([BEST] if any(self.keeps_best) else [])]
         names += [f"moment{i}" for i in range(self.n_moments)]
         self.store = {name: like.new_zeros(k, p) for name in names}
         self.live: list[int] = []
         self.riding: int | None = None
-
-    @staticmethod
-    def _optimizers(tasks: Sequence[Task]) -> list[Optimizer]:
-        return [task.member.optimizer for task in tasks]  # type: ignore[misc]
 
     @property
     def tasks(self) -> list[Task]:
@@ -123,10 +117,9 @@ class GroupRun:
         tasks, theta = self.tasks, self.theta
         members = [task.member for task in tasks]
         decay = np.array([m.weight_decay for m in members])
-        decoupled = isinstance(members[0].optimizer, Optimizer) and members[0].optimizer.decoupled
-        self.updater = make_updater(
-            self._optimizers(tasks), self.layout, [task.sizes for task in tasks], theta
-        )
+        decoupled = self.optimizer.decoupled
+        sizes = [task.sizes for task in tasks]
+        self.updater = make_updater(self.optimizer, self.layout, sizes, theta)
         self.alpha: Column = column([m.alpha for m in members], theta)
         self.decay: Column = column(decay if not decoupled else np.zeros_like(decay), theta)
         self.shrink: Column = column(decay if decoupled else np.zeros_like(decay), theta)

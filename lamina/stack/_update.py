@@ -1,7 +1,9 @@
 """One step of each optimiser on a group's flat buffers.
 
-A setting is a ``float`` where all members agree and a tensor ``(K, 1)`` where they differ; both
-broadcast alike, so that each rule is written once.
+What differs between members, such as the learning rate, is a column ``(K, 1)``; a member alone
+has a ``float`` in its place, which is quicker. A stack always has columns, also where its
+members agree: the two round differently, and a member's bits must not depend on whether its
+neighbours happen to have the same rate.
 """
 
 from __future__ import annotations
@@ -15,16 +17,16 @@ from torch import Tensor
 
 from lamina._typing import FloatArray
 
-from ._optimizers import LBFGS, SGD, Adam, Muon, Optimizer, RMSprop
-from ._parameters import Block, Layout
+from ._optimizers import LBFGS, SGD, Adam, AdamW, Muon, Optimizer, RMSprop
+from ._parameters import Layout
 
 Column: TypeAlias = float | Tensor
 
 
 def column(values: Sequence[float] | FloatArray, like: Tensor) -> Column:
-    """Return one number if all are equal, else a tensor ``(K, 1)``."""
+    """Return the number of a member alone, or a tensor ``(K, 1)`` for a stack."""
     array = np.asarray(values, dtype=np.float64)
-    if (array == array[0]).all():
+    if len(array) == 1:
         return float(array[0])
     return torch.as_tensor(array, dtype=like.dtype, device=like.device).unsqueeze(1)
 
@@ -37,9 +39,10 @@ def add_scaled_(target: Tensor, source: Tensor, scale: Column) -> None:
         target.addcmul_(source, scale)
 
 
-def bias_correction(beta_1: FloatArray, beta_2: FloatArray, t: FloatArray) -> FloatArray:
+def bias_correction(beta_1: float, beta_2: float, t: FloatArray) -> FloatArray:
     """Return √(1 − β₂ᵗ)/(1 − β₁ᵗ) for steps t from 1."""
-    return np.sqrt(1 - beta_2**t) / (1 - beta_1**t)
+    factor: FloatArray = np.sqrt(1 - beta_2**t) / (1 - beta_1**t)
+    return factor
 
 
 class Updater:
@@ -47,20 +50,25 @@ class Updater:
 
     Parameters
     ----------
-    optimizers : sequence of Optimizer
-        The members' settings, all of one class.
+    optimizer : Optimizer
+        Settings, shared by the members of the group.
     layout : Layout
         Places of the blocks.
+    sizes : sequence of sequence of int
+        The members' true layer sizes.
     like : Tensor of shape (K, P)
         The parameters; gives dtype and device.
     """
 
     n_moments = 0
 
-    def __init__(self, optimizers: Sequence[Optimizer], layout: Layout, like: Tensor) -> None:
-        settings = [optimizer.hyperparameters() for optimizer in optimizers]
-        self.values = {name: np.array([s[name] for s in settings]) for name in settings[0]}
-        self.setting = {name: column(values, like) for name, values in self.values.items()}
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        layout: Layout,
+        sizes: Sequence[Sequence[int]],
+        like: Tensor,
+    ) -> None:
         self.layout = layout
         self.scratch = torch.empty_like(like)
 
@@ -80,25 +88,24 @@ class SGDUpdater(Updater):
 
     n_moments = 1
 
+    def __init__(
+        self, optimizer: SGD, layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
+    ) -> None:
+        super().__init__(optimizer, layout, sizes, like)
+        self.momentum, self.nesterov = optimizer.momentum, optimizer.nesterov
+
     def step(
         self, theta: Tensor, grad: Tensor, moments: list[Tensor], rate: Column, plain: Column
     ) -> None:
         """Move by the velocity, or by the look-ahead of Nesterov."""
         (velocity,) = moments
-        momentum = self.setting["momentum"]
-        velocity.mul_(momentum)
+        velocity.mul_(self.momentum)
         add_scaled_(velocity, grad, -rate)
-        nesterov = self.values["nesterov"]
-        if not nesterov.any():
-            theta.add_(velocity)
-        elif nesterov.all():
-            add_scaled_(theta, velocity, momentum)
+        if self.nesterov:
+            theta.add_(velocity, alpha=self.momentum)
             add_scaled_(theta, grad, -rate)
         else:
-            ahead = torch.mul(velocity, momentum, out=self.scratch)
-            add_scaled_(ahead, grad, -rate)
-            looks = torch.from_numpy(nesterov > 0).to(theta.device).unsqueeze(1)
-            theta.add_(torch.where(looks, ahead, velocity))
+            theta.add_(velocity)
 
 
 class AdamUpdater(Updater):
@@ -106,24 +113,30 @@ class AdamUpdater(Updater):
 
     n_moments = 2
 
+    def __init__(
+        self, optimizer: Adam | Muon, layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
+    ) -> None:
+        super().__init__(optimizer, layout, sizes, like)
+        self.beta_1, self.beta_2 = optimizer.beta_1, optimizer.beta_2
+        self.epsilon = optimizer.epsilon
+
     def rates(self, rates: FloatArray, steps: FloatArray) -> FloatArray:
         """Correct for the zeros with which the running means began."""
-        return rates * bias_correction(self.values["beta_1"], self.values["beta_2"], steps)
+        return rates * bias_correction(self.beta_1, self.beta_2, steps)
 
     def step(
         self, theta: Tensor, grad: Tensor, moments: list[Tensor], rate: Column, plain: Column
     ) -> None:
         """Move by m/(√s + ε)."""
-        self._adam(theta, grad, moments[0], moments[1], rate, self.scratch)
+        self._adam(theta, grad, moments, self.scratch, rate)
 
     def _adam(
-        self, theta: Tensor, grad: Tensor, mean: Tensor, square: Tensor, rate: Column, tmp: Tensor
+        self, theta: Tensor, grad: Tensor, moments: list[Tensor], tmp: Tensor, rate: Column
     ) -> None:
-        mean.lerp_(grad, 1 - self.setting["beta_1"])
-        torch.mul(grad, grad, out=tmp)
-        square.lerp_(tmp, 1 - self.setting["beta_2"])
-        torch.sqrt(square, out=tmp)
-        tmp.add_(self.setting["epsilon"])
+        mean, square = moments
+        mean.lerp_(grad, 1 - self.beta_1)
+        square.mul_(self.beta_2).addcmul_(grad, grad, value=1 - self.beta_2)
+        torch.sqrt(square, out=tmp).add_(self.epsilon)
         if isinstance(rate, float):
             theta.addcdiv_(mean, tmp, value=-rate)
         else:
@@ -136,17 +149,21 @@ class RMSpropUpdater(Updater):
 
     n_moments = 2
 
+    def __init__(
+        self, optimizer: RMSprop, layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
+    ) -> None:
+        super().__init__(optimizer, layout, sizes, like)
+        self.rho, self.momentum = optimizer.rho, optimizer.momentum
+        self.epsilon = optimizer.epsilon
+
     def step(
         self, theta: Tensor, grad: Tensor, moments: list[Tensor], rate: Column, plain: Column
     ) -> None:
         """Move by the momentum of g/(√s + ε)."""
         square, velocity = moments
-        tmp = torch.mul(grad, grad, out=self.scratch)
-        square.lerp_(tmp, 1 - self.setting["rho"])
-        torch.sqrt(square, out=tmp)
-        tmp.add_(self.setting["epsilon"])
-        torch.div(grad, tmp, out=tmp)
-        velocity.mul_(self.setting["momentum"]).add_(tmp)
+        square.mul_(self.rho).addcmul_(grad, grad, value=1 - self.rho)
+        torch.sqrt(square, out=self.scratch).add_(self.epsilon)
+        velocity.mul_(self.momentum).addcdiv_(grad, self.scratch)
         add_scaled_(theta, velocity, -rate)
 
 
@@ -155,56 +172,44 @@ class MuonUpdater(AdamUpdater):
 
     n_moments = 2
 
-    def __init__(self, optimizers: Sequence[Optimizer], layout: Layout, like: Tensor) -> None:
-        super().__init__(optimizers, layout, like)
-        hidden = range(layout.n_layers - 1)
-        self.matrices = [layout.find("weight", i) for i in hidden]
+    def __init__(
+        self, optimizer: Muon, layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
+    ) -> None:
+        super().__init__(optimizer, layout, sizes, like)
+        self.optimizer = optimizer
+        self.matrices = [layout.find("weight", i) for i in range(layout.n_layers - 1)]
         self.split = layout.find("weight", layout.n_layers - 1).start
-        self.scales: list[Tensor] = []
-
-    def set_sizes(self, sizes: Sequence[Sequence[int]], like: Tensor) -> None:
-        """Store √max(1, out/in) of each member's true matrices."""
-        for i in range(len(self.matrices)):
-            values = [max(1.0, s[i + 1] / s[i]) ** 0.5 for s in sizes]
-            scale = torch.tensor(values, dtype=like.dtype, device=like.device)
-            self.scales.append(scale[:, None, None])
+        # √max(1, out/in) of each member's true matrices, (K, 1, 1)
+        self.scales = [
+            like.new_tensor([max(1.0, s[i + 1] / s[i]) ** 0.5 for s in sizes])[:, None, None]
+            for i in range(len(self.matrices))
+        ]
 
     def rates(self, rates: FloatArray, steps: FloatArray) -> FloatArray:
         """Return AdamW's corrected rates; Muon itself uses the plain ones."""
-        return super().rates(rates * self.values["adamw_ratio"], steps)
+        return super().rates(rates * self.optimizer.adamw_ratio, steps)
 
     def step(
         self, theta: Tensor, grad: Tensor, moments: list[Tensor], rate: Column, plain: Column
     ) -> None:
         """Move hidden matrices by Muon, everything behind them in the buffer by AdamW."""
-        rest = slice(self.split, None)
-        mean, square = moments
-        self._adam(
-            theta[:, rest],
-            grad[:, rest],
-            mean[:, rest],
-            square[:, rest],
-            rate,
-            self.scratch[:, rest],
+        tail, tail_grad, tail_scratch, *tail_moments = (
+            t[:, self.split :] for t in (theta, grad, self.scratch, *moments)
         )
+        self._adam(tail, tail_grad, tail_moments, tail_scratch, rate)
         for block, scale in zip(self.matrices, self.scales, strict=True):
-            self._orthogonal_step(block, scale, theta, grad, mean, plain)
+            weight, gradient, momentum = (block.view(t) for t in (theta, grad, moments[0]))
+            self._orthogonal_step(weight, gradient, momentum, scale, _cube(plain))
 
     def _orthogonal_step(
-        self, block: Block, scale: Tensor, theta: Tensor, grad: Tensor, mean: Tensor, plain: Column
+        self, weight: Tensor, grad: Tensor, momentum: Tensor, scale: Tensor, rate: Column
     ) -> None:
-        weight, g, momentum = block.view(theta), block.view(grad), block.view(mean)
-        mu = _cube(self.setting["momentum"])
-        momentum.mul_(mu).add_(g)
-        nesterov = _cube(self.setting["nesterov"])
-        ahead = momentum * (1 + (mu - 1) * nesterov) + g * nesterov
-        direction = orthogonalize(ahead, int(self.values["n_steps"].max()), self._active())
-        add_scaled_(weight, direction.mul_(scale), -_cube(plain))
-
-    def _active(self) -> Tensor | None:
-        """Return, where members differ in it, each member's number of iterations."""
-        steps = self.setting["n_steps"]
-        return None if isinstance(steps, float) else steps.unsqueeze(2)
+        momentum.mul_(self.optimizer.momentum).add_(grad)
+        ahead = momentum
+        if self.optimizer.nesterov:
+            ahead = grad + self.optimizer.momentum * momentum
+        direction = orthogonalize(ahead, self.optimizer.n_steps)
+        add_scaled_(weight, direction.mul_(scale), -rate)
 
 
 def _cube(value: Column) -> Column:
@@ -212,41 +217,36 @@ def _cube(value: Column) -> Column:
     return value if isinstance(value, float) else value.unsqueeze(2)
 
 
-def orthogonalize(matrix: Tensor, n_steps: int, steps: Tensor | None = None) -> Tensor:
+def orthogonalize(matrix: Tensor, n_steps: int) -> Tensor:
     r"""Return nearly :math:`UV^\top` of ``matrix = UΣV^T`` by Newton–Schulz iterations.
 
     Each iteration maps singular values by :math:`3.4445σ − 4.7750σ^3 + 2.0315σ^5`, which takes
     everything above about 0.01 of the norm to between 0.7 and 1.2. ``matrix`` is
-    ``(K, out, in)``; ``steps`` gives each member its own number of iterations.
+    ``(K, out, in)``.
     """
-    x: Tensor = matrix / torch.linalg.vector_norm(matrix, dim=(1, 2), keepdim=True).clamp_min(
-        1e-30
-    )
+    norm = torch.linalg.vector_norm(matrix, dim=(1, 2), keepdim=True)
+    x: Tensor = matrix / norm.clamp_min(1e-30)
     tall = x.shape[1] > x.shape[2]
     if tall:
         x = x.mT
-    for i in range(n_steps):
+    for _ in range(n_steps):
         gram = x @ x.mT
-        new = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
-        x = new if steps is None else torch.where(steps > i, new, x)
+        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
     return x.mT if tall else x
 
 
 _UPDATERS: dict[type[Optimizer], type[Updater]] = {
     SGD: SGDUpdater,
+    Adam: AdamUpdater,
+    AdamW: AdamUpdater,
     RMSprop: RMSpropUpdater,
     Muon: MuonUpdater,
-    LBFGS: Updater,  # never steps: SciPy moves the buffer
+    LBFGS: Updater,
 }
 
 
 def make_updater(
-    optimizers: Sequence[Optimizer], layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
+    optimizer: Optimizer, layout: Layout, sizes: Sequence[Sequence[int]], like: Tensor
 ) -> Updater:
-    """Return the updater of a group's optimisers, which are all of one class."""
-    kind = type(optimizers[0])
-    family = AdamUpdater if issubclass(kind, Adam) else _UPDATERS[kind]
-    updater = family(optimizers, layout, like)
-    if isinstance(updater, MuonUpdater):
-        updater.set_sizes(sizes, like)
-    return updater
+    """Return what moves a group by an optimiser; L-BFGS is moved by SciPy and has no moments."""
+    return _UPDATERS[type(optimizer)](optimizer, layout, sizes, like)
