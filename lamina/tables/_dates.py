@@ -21,7 +21,7 @@ _EPOCH = np.datetime64(0, "us")
 _CYCLES: dict[str, Callable[[pd.DatetimeIndex], Any]] = {
     "day of year": lambda t: (t.day_of_year - 1) / 366,
     "day of month": lambda t: (t.day - 1) / 31,
-    "weekday": lambda t: t.weekday / 7,
+    "weekday": lambda t: t.day_of_week / 7,
     "time of day": lambda t: (t.hour * 3600 + t.minute * 60 + t.second) / 86400,
 }
 
