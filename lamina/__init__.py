@@ -1,3 +1,81 @@
-"""Deep feedforward networks: trained many at once, and open to look inside."""
+"""Deep feedforward networks: trained many at once, and open to look inside.
+
+Names are loaded when they are first used, so that ``import lamina`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lamina import datasets, estimators, experiments, heads, nn, plots, stack, tables
+    from lamina._errors import DataError, DivergedError, FileError, LaminaError, ParameterError
+    from lamina.estimators import (
+        MLPClassifier,
+        MLPRegressor,
+        TableClassifier,
+        TableRegressor,
+        load,
+        save,
+    )
+    from lamina.nn import Network
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "DataError": "lamina._errors",
+    "DivergedError": "lamina._errors",
+    "FileError": "lamina._errors",
+    "LaminaError": "lamina._errors",
+    "MLPClassifier": "lamina.estimators",
+    "MLPRegressor": "lamina.estimators",
+    "Network": "lamina.nn",
+    "ParameterError": "lamina._errors",
+    "TableClassifier": "lamina.estimators",
+    "TableRegressor": "lamina.estimators",
+    "load": "lamina.estimators",
+    "save": "lamina.estimators",
+}
+
+_ROOMS = ("datasets", "estimators", "experiments", "heads", "nn", "plots", "stack", "tables")
+
+__all__ = [
+    "DataError",
+    "DivergedError",
+    "FileError",
+    "LaminaError",
+    "MLPClassifier",
+    "MLPRegressor",
+    "Network",
+    "ParameterError",
+    "TableClassifier",
+    "TableRegressor",
+    "datasets",
+    "estimators",
+    "experiments",
+    "heads",
+    "load",
+    "nn",
+    "plots",
+    "save",
+    "stack",
+    "tables",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its room, or a room itself, on first use."""
+    if name in _ROOMS:
+        return importlib.import_module(f"lamina.{name}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'lamina' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(__all__)

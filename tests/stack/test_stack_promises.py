@@ -1,4 +1,4 @@
-"""The three promises of a stack: alone = together, nobody hurts a neighbour, resume = whole run."""
+"""Three promises: alone = together, nobody hurts a neighbour, resume = the whole run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,103 @@
+"""Many networks: one stack against a loop of single fits and against ``torch.func.vmap``.
+
+Every member has its own seed, learning rate and order of rows; Adam, float32, one core:
+``python -m benchmarks.stack_vs_loop``.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+from torch import nn
+from torch.func import functional_call, grad, stack_module_state, vmap
+
+from benchmarks._table import median_seconds, print_ratios
+from benchmarks.single_fit import problem
+from lamina.heads import Categorical
+from lamina.stack import Member, train
+
+WIDTHS: tuple[tuple[int, ...], ...] = ((16,), (64,), (64, 64), (256,))
+
+
+def sequential(n_features: int, width: tuple[int, ...], n_classes: int) -> nn.Sequential:
+    """Return the same network as plain torch modules."""
+    sizes = [n_features, *width, n_classes]
+    modules: list[nn.Module] = []
+    for i in range(len(sizes) - 1):
+        modules += [nn.Linear(sizes[i], sizes[i + 1]), nn.ReLU()]
+    return nn.Sequential(*modules[:-1])
+
+
+def fit_by_vmap(
+    X: torch.Tensor, y: torch.Tensor, width: tuple[int, ...], k: int, epochs: int, batch: int
+) -> None:
+    """Train k networks with vmapped gradients; Adam acts on each number alone."""
+    models = [sequential(X.shape[1], width, int(y.max()) + 1) for _ in range(k)]
+    parameters, buffers = stack_module_state(models)
+    skeleton = sequential(X.shape[1], width, int(y.max()) + 1).to("meta")
+
+    def loss(p: dict, b: dict, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        return nn.functional.cross_entropy(functional_call(skeleton, (p, b), (x,)), t)
+
+    gradients = vmap(grad(loss))
+    leaves = list(parameters.values())
+    optimizer = torch.optim.Adam(leaves, lr=1e-3, foreach=True)
+    for _ in range(epochs):
+        order = torch.rand(k, len(X)).argsort(dim=1)
+        for start in range(0, len(X), batch):
+            index = order[:, start : start + batch]
+            found = gradients(parameters, buffers, X[index], y[index])
+            for leaf, name in zip(leaves, parameters, strict=True):
+                leaf.grad = found[name]
+            optimizer.step()
+
+
+def rows(k: int, n_samples: int, epochs: int, batch: int, repeats: int) -> dict:
+    """Return the medians by width."""
+    X, y = problem(n_samples)
+    x_torch, y_torch = torch.tensor(X, dtype=torch.float32), torch.tensor(y)
+    table = {}
+    for width in WIDTHS:
+        members = [
+            Member(
+                width,
+                head=Categorical(3),
+                seed=i,
+                learning_rate=1e-3 * (1 + i / k),
+                max_epochs=epochs,
+                batch_size=batch,
+            )
+            for i in range(k)
+        ]
+        ways = {
+            "stack": lambda members=members: train(members, X, y),
+            "loop": lambda members=members: [train([member], X, y) for member in members],
+            "vmap": lambda width=width: fit_by_vmap(x_torch, y_torch, width, k, epochs, batch),
+        }
+        table["-".join(map(str, width))] = median_seconds(ways, repeats=repeats)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--members", type=int, default=64)
+    parser.add_argument("--samples", type=int, default=4_000)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    table = rows(
+        arguments.members,
+        arguments.samples,
+        arguments.epochs,
+        arguments.batch_size,
+        arguments.repeats,
+    )
+    title = f"\n{arguments.members} members, {arguments.samples} rows, {arguments.epochs} epochs"
+    print_ratios(title, table, ours="stack")
+
+
+if __name__ == "__main__":
+    main()
