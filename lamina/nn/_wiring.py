@@ -10,7 +10,7 @@ import pandas as pd
 
 from lamina._checks import check_integer, shown
 from lamina._errors import DataError
-from lamina._typing import Array
+from lamina._typing import Array, FloatArray
 
 from ._arrays import numeric_array
 from ._network import Network
@@ -208,26 +208,32 @@ def best_neuron(X: Array, y: Array) -> Network:
     >>> float(np.mean(best_neuron(X, y).predict_raw(X).ravel() == y))
     0.75
     """
-    # Imported here: it takes as long as the rest of the room, and only this function needs it.
-    from scipy.optimize import linprog
-
     X = numeric_array("X", X).astype(np.float64)
     y = numeric_array("y", y)
     if X.ndim != 2 or not 1 <= len(X) <= MAX_POINTS:
         raise DataError(f"X must have shape (N, D) with N from 1 to 16. Got shape {X.shape}.")
+    if not np.isfinite(X).all():
+        raise DataError(f"X must be finite. Got {shown(X)}.")
     if y.shape != (len(X),) or not np.isin(y, (0, 1)).all():
         raise DataError(f"y must have {len(X)} labels, each 0 or 1. Got {shown(y)}.")
     # w and b of each signed row: s (w·x + b) >= 1
     rows = np.where(y == 1, 1.0, -1.0)[:, None] * np.column_stack([X, np.ones(len(X))])
-    for size in range(len(X), 0, -1):
-        for chosen in itertools.combinations(range(len(X)), size):
-            found = linprog(
-                np.zeros(rows.shape[1]),
-                A_ub=-rows[list(chosen)],
-                b_ub=-np.ones(size),
-                bounds=(None, None),
-            )
-            if found.status == 0:
-                *weights, bias = np.asarray(found.x).tolist()
-                return step_neuron(weights, bias)
-    raise DataError(f"X must be finite. Got {shown(X)}.")
+    sets = (
+        list(chosen)
+        for size in range(len(rows), 0, -1)
+        for chosen in itertools.combinations(range(len(rows)), size)
+    )
+    # A set of one point can always be separated, so that the search ends.
+    *weights, bias = next(found for chosen in sets if (found := _separation(rows[chosen])))
+    return step_neuron(weights, bias)
+
+
+def _separation(rows: FloatArray) -> list[float] | None:
+    """Return w and b with ``rows @ (w, b) >= 1``, or ``None`` if there are none."""
+    # Imported here: it takes as long as the rest of the room, and only this function needs it.
+    from scipy.optimize import linprog
+
+    found = linprog(
+        np.zeros(rows.shape[1]), A_ub=-rows, b_ub=-np.ones(len(rows)), bounds=(None, None)
+    )
+    return None if found.x is None else np.asarray(found.x).tolist()
