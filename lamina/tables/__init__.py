@@ -1,7 +1,6 @@
 """Tables as they come, to and from the numbers that a network learns from."""
 
 from ._encoder import TableEncoder
-from ._frame import as_frame
 from ._read import read_table
 from ._target import class_target, infer_task, regression_target, split_target
 from ._target_scaler import TargetScaler
@@ -9,7 +8,6 @@ from ._target_scaler import TargetScaler
 __all__ = [
     "TableEncoder",
     "TargetScaler",
-    "as_frame",
     "class_target",
     "infer_task",
     "read_table",

@@ -46,8 +46,15 @@ def as_frame(X: Any, name: str = "X") -> pd.DataFrame:
         )
     _check_not_empty(frame, name)
     # A shallow copy: the caller's frame keeps its own labels.
-    frame = frame.set_axis(names, axis="columns")
-    return frame.reset_index(drop=True)
+    frame = frame.set_axis(names, axis="columns").reset_index(drop=True)
+    foreign = [column for column in names if _is_foreign(frame[column].dtype)]
+    return frame.astype(dict.fromkeys(foreign, np.float64)) if foreign else frame
+
+
+def _is_foreign(dtype: Any) -> bool:
+    """Return whether pandas cannot count such numbers: other byte order, or more than 8 bytes."""
+    numeric = isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+    return numeric and (not dtype.isnative or dtype.itemsize > 8)
 
 
 def _foreign_or_array(X: Any, name: str) -> pd.DataFrame:

@@ -20,6 +20,7 @@ import numpy as np
 from lamina._typing import FloatArray
 
 _LIMIT = 3.0
+_UNIT = 1 / np.sqrt(1 - _LIMIT**-2)  # what the clipping takes to 1
 _SMALLEST = 1e-200  # a value of the fitted column is at most 1 before the division
 
 
@@ -44,7 +45,7 @@ class RobustScale:
         scaled = np.ldexp(present, -exponent)
         low, high = scaled.min(), scaled.max()
         if np.all((scaled == low) | (scaled == high)):
-            return cls(exponent, float((low + high) / 2), float((high - low) / 2))
+            return cls(exponent, float((low + high) / 2), float((high - low) / 2 / _UNIT))
         first, center, third = np.quantile(scaled, [0.25, 0.5, 0.75])
         spread = third - first
         if spread == 0:

@@ -107,12 +107,28 @@ def split_target(
 
 
 def regression_target(y: Any, name: str = "y") -> FloatArray:
-    """Return a target of numbers as float64, of shape (n_samples,) or (n_samples, n_outputs).
+    """Return a target of numbers as float64, whatever holds them.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Numbers of any dtype, also truth values and text that is a number.
+    name : str, default="y"
+        How messages call it.
+
+    Returns
+    -------
+    values : ndarray of float64 and the shape of ``y``
 
     Raises
     ------
     DataError
         If a value is missing, infinite or no number.
+
+    Examples
+    --------
+    >>> regression_target(["1.5", "2e3"]).tolist()
+    [1.5, 2000.0]
     """
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
@@ -129,12 +145,32 @@ def regression_target(y: Any, name: str = "y") -> FloatArray:
 
 
 def class_target(y: Any, name: str = "y") -> tuple[Array, IntArray]:
-    """Return the sorted distinct classes and the code of each row's class.
+    """Return the distinct classes in order and the number of each row's class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels: text, whole numbers, truth values or a pandas category.
+    name : str, default="y"
+        How messages call it.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The labels that occur, sorted.
+    codes : ndarray of int of shape (n_samples,)
+        ``classes[codes]`` is ``y``.
 
     Raises
     ------
     DataError
         If a label is missing, there is one class only, or the labels are measurements.
+
+    Examples
+    --------
+    >>> classes, codes = class_target(["b", "a", "b"])
+    >>> classes.tolist(), codes.tolist()
+    (['a', 'b'], [1, 0, 1])
     """
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")

@@ -180,7 +180,8 @@ def dates(column: pd.Series[Any]) -> Array:
         codes, values = uniques_of(column)
         good = [is_iso_date(value) or is_missing_word(value) for value in values]
         parsed = _parsed_dates([v if ok else None for v, ok in zip(values, good, strict=True)])
-        lost = [not is_missing_word(v) for v in values] & parsed.isna().to_numpy()
+        known = np.array([not is_missing_word(value) for value in values], dtype=bool)
+        lost = known & parsed.isna().to_numpy()
         if lost.any():
             row = int(np.flatnonzero(lost[codes] & (codes >= 0))[0])
             raise _unusable(column, row, "dates, as it did when fitting")
