@@ -22,6 +22,7 @@ from ._initialisation import (
 from ._network import Network
 from ._piecewise import Abs, HardTanh, Identity, LeakyReLU, PReLU, ReLU, Step
 from ._plain_forms import absorb_biases, forward_with_constant_unit, nested_sums
+from ._slopes_at_points import central_difference, derivative_table
 from ._smooth import ELU, GELU, Sigmoid, SiLU, Softplus, Tanh
 from ._wiring import and_neuron, best_neuron, or_neuron, step_neuron, truth_table, xor_network
 
@@ -56,7 +57,9 @@ __all__ = [
     "absorb_biases",
     "and_neuron",
     "best_neuron",
+    "central_difference",
     "count_parameters",
+    "derivative_table",
     "forward_with_constant_unit",
     "get_activation",
     "get_initialisation",
