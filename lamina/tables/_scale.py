@@ -21,7 +21,7 @@ from lamina._typing import FloatArray
 
 _LIMIT = 3.0
 _UNIT = 1 / np.sqrt(1 - _LIMIT**-2)  # what the clipping takes to 1
-_SMALLEST = 1e-200  # a value of the fitted column is at most 1 before the division
+_LARGEST = 1e100  # farther out, all values come to _LIMIT; infinity would come to NaN
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class RobustScale:
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return centred, scaled and smoothly clipped values; NaN stay NaN."""
-        u = (np.ldexp(values, -self.exponent) - self.center) / max(self.spread, _SMALLEST)
+        with np.errstate(over="ignore"):
+            u = (np.ldexp(values, -self.exponent) - self.center) / self.spread
+        u = np.clip(u, -_LARGEST, _LARGEST)
         clipped: FloatArray = u / np.hypot(1.0, u / _LIMIT)
         return clipped
 

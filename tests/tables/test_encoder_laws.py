@@ -38,7 +38,7 @@ def fitted(frame):
         return TableEncoder(max_levels=4, n_bins=3).fit(frame)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(FRAMES)
 def test_the_matrix_is_finite_and_as_wide_as_its_names(frame):
     encoder = fitted(frame)
@@ -49,7 +49,7 @@ def test_the_matrix_is_finite_and_as_wide_as_its_names(frame):
     assert len(set(encoder.get_feature_names_out())) == matrix.shape[1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(FRAMES, st.data())
 def test_a_row_is_encoded_alike_in_any_company(frame, data):
     encoder = fitted(frame)
@@ -59,7 +59,7 @@ def test_a_row_is_encoded_alike_in_any_company(frame, data):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(FRAMES)
 def test_saving_and_fitting_again_change_nothing(frame):
     encoder = fitted(frame)
@@ -71,7 +71,7 @@ def test_saving_and_fitting_again_change_nothing(frame):
     np.testing.assert_array_equal(fitted(frame).transform(frame), expected)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(FRAMES, FRAMES)
 def test_new_rows_of_the_same_kinds_are_always_encoded(frame, new):
     encoder = fitted(frame)
@@ -82,7 +82,7 @@ def test_new_rows_of_the_same_kinds_are_always_encoded(frame, new):
     assert np.isfinite(matrix).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(FRAMES, st.randoms(use_true_random=False))
 def test_the_order_of_fitted_rows_is_no_matter(frame, random):
     order = list(range(len(frame)))
