@@ -1,0 +1,234 @@
+"""``lamina fit``: a table in, a saved model out, with its score on rows it has not seen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from lamina._errors import DataError
+
+from ._options import OUTPUT, TARGET, Flag
+from ._output import Output, number, quoted, seconds
+from ._progress import Watch, watched
+from ._scores import LABELS, Baseline, Scores, baseline, held_out, model_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to fit."""
+
+    target: str
+    task: Literal["auto", "classification", "regression"]
+    preset: Literal["fast", "default", "best"]
+    time_limit: float | None
+    categorical: tuple[str, ...]
+    random_state: int
+    valid_fraction: float
+    device: str
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model, and what it and a trivial one score on the rows held out."""
+
+    model: Any
+    classes: bool
+    n_rows: int
+    n_held_out: int
+    seconds: float
+    interrupted: bool
+    scores: Scores | None
+    baseline: Baseline | None
+
+    @property
+    def n_epochs(self) -> int:
+        """Epochs of the member that trained longest."""
+        return int(self.model.history_["epoch"].max())
+
+
+def fit(
+    data: Path,
+    /,
+    *,
+    target: Annotated[str, TARGET],
+    output: Annotated[Path, OUTPUT],
+    task: Literal["auto", "classification", "regression"] = "auto",
+    preset: Literal["fast", "default", "best"] = "default",
+    time_limit: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
+    categorical: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
+    random_state: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
+    valid_fraction: Annotated[float, Parameter(validator=Number(gte=0, lt=1))] = 0.2,
+    device: str = "auto",
+    quiet: Flag = False,
+    json: Flag = False,
+) -> int:
+    """Fit a model to a table and save it.
+
+    Some rows are held out: the model never sees them, and its score on them is printed beside
+    that of a trivial answer. Ctrl-C ends training and saves the best weights so far (exit
+    status 130); a second Ctrl-C quits.
+
+    Parameters
+    ----------
+    data : Path
+        CSV, TSV or Parquet file: numbers, text, categories, dates and holes as they come.
+    target : str
+        Name of the column to predict.
+    output : Path
+        Folder to write the model to. A model that is there is replaced.
+    task : str
+        What the target holds: classes, or numbers to regress on. "auto" looks at it.
+    preset : str
+        How much effort to spend.
+    time_limit : float
+        Most seconds of training.
+    categorical : tuple of str
+        A column of numbers that are codes, such as postcodes; may be repeated.
+    random_state : int
+        Seed of the held-out rows and of training: the same seed gives the same model.
+    valid_fraction : float
+        Share of the rows to hold out. 0 trains on all and prints no score.
+    device : str
+        Where to train: "auto", "cpu", "cuda".
+    quiet : bool
+        Print nothing but the result, warnings and errors.
+    json : bool
+        Print the result as one JSON document.
+    """
+    say = Output(json=json, quiet=quiet)
+    from lamina._files import check_writable
+
+    check_writable(output)
+    options = Options(
+        target, task, preset, time_limit, categorical, random_state, valid_fraction, device
+    )
+    from lamina import save
+    from lamina.tables import infer_task, read_table, split_target
+
+    say.note(f"Reading {data}")
+    X, y = split_target(read_table(data), target, task)
+    kind = infer_task(y) if task == "auto" else task
+    fitted = _fit(X, y, options, say, classes=kind == "classification")
+    save(fitted.model, output)
+    _report(fitted, options, output, say)
+    say.document(_document(fitted, options, data, output))
+    _say_next(fitted, data, output, say)
+    return INTERRUPTED if fitted.interrupted else 0
+
+
+def _fit(
+    X: pd.DataFrame, y: pd.Series[Any], options: Options, say: Output, *, classes: bool
+) -> Fitted:
+    """Hold out rows, fit to the others and score."""
+    from lamina import TableClassifier, TableRegressor
+
+    aside = held_out(y, options.valid_fraction, options.random_state, classes=classes)
+    if aside.all() or (options.valid_fraction > 0 and not aside.any()):
+        raise DataError(
+            f"The table must have more rows to hold out {options.valid_fraction:.0%} of them. "
+            f"Got {len(y)} with a target. Use --valid-fraction 0 to train on all."
+        )
+    model = (TableClassifier if classes else TableRegressor)(
+        preset=options.preset,
+        time_limit=options.time_limit,
+        categorical_features=list(options.categorical) or None,
+        random_state=options.random_state,
+        device=options.device,
+    )
+    what = f"{y.nunique()} classes" if classes else "a number"
+    say.note(
+        f"Predicting {options.target} ({what}) from {X.shape[1]} columns and "
+        f"{int((~aside).sum()):,} rows; {int(aside.sum()):,} rows are held out"
+    )
+    show = say.err.is_terminal and not say.quiet
+    watch = Watch(say.err, show=show, time_limit=options.time_limit)
+    began = time.perf_counter()
+    with watched(model, watch):
+        model.fit(X[~aside], y[~aside])
+    took = time.perf_counter() - began
+    scored = bool(aside.any())
+    return Fitted(
+        model=model,
+        classes=classes,
+        n_rows=len(y),
+        n_held_out=int(aside.sum()),
+        seconds=took,
+        interrupted=watch.interrupted,
+        scores=model_scores(model, X[aside], y[aside], classes=classes) if scored else None,
+        baseline=baseline(y[~aside], y[aside], classes=classes) if scored else None,
+    )
+
+
+def _report(fitted: Fitted, options: Options, output: Path, say: Output) -> None:
+    """Print what the columns were taken for, and the scores."""
+    columns = fitted.model.encoder_.report()
+    say.table(
+        "Columns",
+        ["column", "taken for", "distinct", "missing", "inputs", ""],
+        [
+            [
+                str(row.column),
+                str(row.kind) if row.features else "dropped",
+                f"{row.distinct:,}",
+                f"{row.missing:,}",
+                str(row.features),
+                str(row.note),
+            ]
+            for row in columns.itertuples()
+        ],
+    )
+    say.line("")
+    if fitted.scores is not None and fitted.baseline is not None:
+        say.table(
+            f"Scores on {fitted.n_held_out:,} held-out rows",
+            ["", *(LABELS[key] for key in fitted.scores)],
+            [
+                ["lamina", *map(number, fitted.scores.values())],
+                [fitted.baseline.name, *map(number, fitted.baseline.scores.values())],
+            ],
+        )
+        say.line("")
+    epochs = f"{fitted.n_epochs} epoch{'' if fitted.n_epochs == 1 else 's'}"
+    if fitted.interrupted:
+        say.err.print(
+            f"Interrupted after {epochs}; the best weights until then were kept.",
+            style="yellow",
+            soft_wrap=True,
+        )
+    say.line(f"Saved the model to {output} after {epochs} in {seconds(fitted.seconds)}")
+
+
+def _document(fitted: Fitted, options: Options, data: Path, output: Path) -> dict[str, Any]:
+    """Return the result for machines."""
+    return {
+        "command": "fit",
+        "data": str(data),
+        "model": str(output),
+        "target": options.target,
+        "task": "classification" if fitted.classes else "regression",
+        "n_rows": fitted.n_rows,
+        "n_held_out": fitted.n_held_out,
+        "n_epochs": fitted.n_epochs,
+        "seconds": fitted.seconds,
+        "interrupted": fitted.interrupted,
+        "scores": fitted.scores,
+        "baseline": None
+        if fitted.baseline is None
+        else {"name": fitted.baseline.name, "scores": fitted.baseline.scores},
+        "columns": fitted.model.encoder_.report().to_dict("records"),
+    }
+
+
+def _say_next(fitted: Fitted, data: Path, output: Path, say: Output) -> None:
+    """Say which command is useful now."""
+    say.next(f"lamina predict {quoted(str(output))} {quoted(str(data))} -o predictions.csv")

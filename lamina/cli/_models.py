@@ -1,0 +1,48 @@
+"""Models of the command line: loading them, and what they know of the table they came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamina._errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def load_table_model(path: Path) -> Any:
+    """Return the model of a folder that ``lamina fit`` wrote."""
+    from lamina import TableClassifier, TableRegressor, load
+
+    model = load(path)
+    if isinstance(model, (TableClassifier, TableRegressor)):
+        return model
+    raise FileError(
+        f"The model must be one that lamina fit wrote. Got {str(path)!r}, which holds a "
+        f"{type(model).__name__}. Use it from Python: lamina.load."
+    )
+
+
+def is_classifier(model: Any) -> bool:
+    """Tell whether a model answers with classes."""
+    from lamina import TableClassifier
+
+    return isinstance(model, TableClassifier)
+
+
+def target_of(model: Any, path: Path) -> str:
+    """Return the name of the column that the model predicts."""
+    if model.target_name_ is not None:
+        return str(model.target_name_)
+    raise ParameterError(
+        f"--target must name the column to compare with. Got none, and the model in {str(path)!r} "
+        "was fitted to a target without a name."
+    )
+
+
+def drop_target(model: Any, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table without the column that the model predicts, if it is there."""
+    if model.target_name_ is None:
+        return table
+    return table.loc[:, [name for name in table.columns if name != model.target_name_]]
