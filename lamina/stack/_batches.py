@@ -53,23 +53,29 @@ class Batches:
     Parameters
     ----------
     tasks : sequence of Task
-        Members of the group, which share batch size and steps per epoch.
+        Members that run; they share batch size and steps per epoch.
+    group : sequence of Task
+        All members of the group. They decide on shapes and on weighting, so that a member's
+        arithmetic does not change when a neighbour leaves.
     rows : Rows
         Inputs.
     y : Tensor of shape (N, Q) or (N,)
         Targets as the head takes them.
     """
 
-    def __init__(self, tasks: Sequence[Task], rows: Rows, y: Tensor) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], group: Sequence[Task], rows: Rows, y: Tensor
+    ) -> None:
         self.tasks = list(tasks)
         self.rows = rows
         self.y = y
         self.n_steps = tasks[0].n_steps
-        self.batch_size = max(task.batch_size for task in tasks)
+        self.batch_size = max(task.batch_size for task in group)
         self.counts = np.array([task.n_rows for task in tasks])
-        self.last = int(self.counts.max()) - (self.n_steps - 1) * self.batch_size
-        weighted = any(task.sample_weight is not None for task in tasks)
-        self.even = not weighted and bool((self.counts == self.counts[0]).all())
+        most = max(task.n_rows for task in group)
+        self.last = most - (self.n_steps - 1) * self.batch_size
+        self.even = all(t.sample_weight is None and t.n_rows == most for t in group)
+        self.whole_rows = self.even and all(task.rows is None for task in group)
         # A member's slice of a gathered chunk starts aligned when B·D is a multiple.
         unit = ALIGNMENT // gcd(rows.n_features, ALIGNMENT)
         self.stride = -(-self.batch_size // unit) * unit
@@ -97,7 +103,7 @@ class Batches:
 
     def _full_batch(self) -> Batch:
         """Return all rows as one batch, without a copy where all members share them."""
-        if self.even and all(task.rows is None for task in self.tasks):
+        if self.whole_rows:
             k, x = len(self.tasks), self.rows.all()
             n = x.shape[0]
             return Batch(x.expand(k, *x.shape), self.y.expand(k, *self.y.shape), 1 / n, 1.0, n)

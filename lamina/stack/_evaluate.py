@@ -12,7 +12,7 @@ from lamina._typing import FloatArray, IntArray
 
 from ._data import Rows
 from ._layers import Workspace, workspace
-from ._parameters import Layout
+from ._parameters import Layout, aligned
 from ._passes import Program, forward
 from ._task import Task
 
@@ -26,23 +26,29 @@ class Validation:
     Parameters
     ----------
     tasks : sequence of Task
-        Members of the group.
+        Members that run.
+    group : sequence of Task
+        All members of the group; they decide on shapes.
     rows : Rows
         Inputs.
     y : Tensor of shape (N, Q) or (N,)
         Targets as the head takes them.
     """
 
-    def __init__(self, tasks: Sequence[Task], rows: Rows, y: Tensor) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], group: Sequence[Task], rows: Rows, y: Tensor
+    ) -> None:
         self.head = tasks[0].head
         self.rows, self.y = rows, y
-        own = [task.validation_rows for task in tasks]
-        first = next(r for r in own if r is not None)
-        self.shared = all(r is first or (r is not None and np.array_equal(r, first)) for r in own)
-        self.n = max(len(r) for r in own if r is not None)
-        self.index = np.zeros((1 if self.shared else len(own), self.n), dtype=np.int64)
-        weights = np.zeros((len(own), self.n))
-        for k, (task, r) in enumerate(zip(tasks, own, strict=True)):
+        held_out = [task.validation_rows for task in group]
+        first = next(r for r in held_out if r is not None)
+        self.shared = all(r is not None and np.array_equal(r, first) for r in held_out)
+        # A multiple of the alignment, so that each member's rows start alike.
+        self.n = aligned(max(len(r) for r in held_out if r is not None))
+        self.index = np.zeros((1 if self.shared else len(tasks), self.n), dtype=np.int64)
+        weights = np.zeros((len(tasks), self.n))
+        for k, task in enumerate(tasks):
+            r = task.validation_rows
             if r is None:
                 continue
             self.index[k if not self.shared else 0, : len(r)] = r

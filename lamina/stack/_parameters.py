@@ -2,7 +2,7 @@
 
 A group's parameters are one tensor ``(K, P)``: a row for each member, first all weights, then
 all biases, then learned slopes. Gradients and moments have the same shape, so that an optimiser
-is a few operations on whole buffers. Every block starts at a multiple of 64 bytes within the
+is a few operations on whole buffers. Every block starts at a multiple of 32 numbers within the
 row: then a member's matrices are aligned alike at any place in the stack, BLAS takes the same
 path for them, and a member's bits do not depend on who travels with it.
 """
@@ -19,8 +19,9 @@ from torch import Tensor
 from lamina._typing import FloatArray
 from lamina.nn import Network
 
-ALIGNMENT = 16
-"""Blocks start at a multiple of this many numbers: 64 bytes in float32."""
+ALIGNMENT = 32
+"""Blocks start at a multiple of this many numbers: two vectors of 64 bytes in float32, which
+torch's loops take at a time; what is left over at the end is rounded in another way."""
 
 
 def aligned(n: int) -> int:

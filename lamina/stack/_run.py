@@ -104,14 +104,16 @@ class GroupRun:
             unit_masks=[unit_mask(tasks, w, i, theta) for i, w in enumerate(widths)],
             dropout=dropout,
         )
-        self.batches = Batches(tasks, self.rows, self.y)
+        self.batches = Batches(tasks, self.group.tasks, self.rows, self.y)
         size = self.batches.batch_size
         space = workspace(self.layout, hidden, len(tasks), size, dropout is not None, theta)
         self.spaces = {size: space, self.batches.last: space.rows(self.batches.last)}
         if self.batches.last == size:
             self.spaces[size] = space
         held_out = any(task.validation_rows is not None for task in tasks)
-        self.validation = Validation(tasks, self.rows, self.y) if held_out else None
+        self.validation = (
+            Validation(tasks, self.group.tasks, self.rows, self.y) if held_out else None
+        )
 
     def _make_settings(self) -> None:
         tasks, theta = self.tasks, self.theta

@@ -1,4 +1,4 @@
-"""How many threads torch may use while a stack trains."""
+"""Torch's global settings while a stack trains; all are put back after it."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ def threads_for(groups: Sequence[Group]) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def without_onednn() -> Iterator[None]:
+    """Keep torch from oneDNN, whose GELU takes contiguous memory only and rounds differently.
+
+    A member's slice is contiguous when it is the last of its activation, and not before.
+    """
+    before = torch.backends.mkldnn.enabled
+    torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        torch.backends.mkldnn.enabled = before

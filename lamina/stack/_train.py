@@ -19,7 +19,7 @@ from ._fit import Training
 from ._member import Member
 from ._result import EpochReport, MemberState, StackResult
 from ._task import Task, make_task
-from ._threads import threads_for
+from ._threads import threads_for, without_onednn
 
 BACKENDS = ("auto", "torch")
 
@@ -113,7 +113,7 @@ def train(
     rows = as_rows(X, getattr(torch, dtype), where)
     tasks = _tasks(members, rows, y)
     training = Training(tasks, rows, X, y, dtype, callbacks, checkpoint, states)
-    with torch.no_grad(), threads_for(training.groups):
+    with torch.no_grad(), without_onednn(), threads_for(training.groups):
         result = training.run()
     lost = [i for i, status in enumerate(result.status) if status == "diverged"]
     if lost:

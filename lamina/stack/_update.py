@@ -18,7 +18,7 @@ from torch import Tensor
 from lamina._typing import FloatArray
 
 from ._optimizers import LBFGS, SGD, Adam, AdamW, Muon, Optimizer, RMSprop
-from ._parameters import Layout
+from ._parameters import Layout, aligned_empty
 
 Column: TypeAlias = float | Tensor
 
@@ -224,14 +224,19 @@ def orthogonalize(matrix: Tensor, n_steps: int) -> Tensor:
     everything above about 0.01 of the norm to between 0.7 and 1.2. ``matrix`` is
     ``(K, out, in)``.
     """
+    tall = matrix.shape[1] > matrix.shape[2]
     norm = torch.linalg.vector_norm(matrix, dim=(1, 2), keepdim=True)
-    x: Tensor = matrix / norm.clamp_min(1e-30)
-    tall = x.shape[1] > x.shape[2]
-    if tall:
-        x = x.mT
+    source = matrix.mT if tall else matrix
+    k, short, long = source.shape
+    # Aligned, so that a member's bits do not depend on its place in the stack.
+    x, other = (aligned_empty(k, short, long, matrix) for _ in range(2))
+    gram, poly = (aligned_empty(k, short, short, matrix) for _ in range(2))
+    torch.div(source, norm.clamp_min(1e-30), out=x)
     for _ in range(n_steps):
-        gram = x @ x.mT
-        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+        torch.bmm(x, x.mT, out=gram)
+        torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315, out=poly)
+        torch.baddbmm(x, poly, x, beta=3.4445, out=other)
+        x, other = other, x
     return x.mT if tall else x
 
 
