@@ -1,0 +1,38 @@
+"""Experiments: figures of the source course and of the package, run again and compared.
+
+Each experiment is a small function that returns named values. What is expected of them, and
+whether a figure is exact, moves with rounding or with the random stream, stands in
+``expected.json``.
+"""
+
+from . import (  # noqa: F401  (importing a file registers its experiments)
+    _activations,
+    _data,
+    _networks,
+    _outputs,
+    _slopes,
+    _spirals,
+    _steps,
+    _tensors,
+    _trained,
+    _wired,
+)
+from ._check import CheckReport, CheckRow, check
+from ._registry import (
+    ExperimentInfo,
+    ExperimentResult,
+    NeedsDataError,
+    list_experiments,
+    run,
+)
+
+__all__ = [
+    "CheckReport",
+    "CheckRow",
+    "ExperimentInfo",
+    "ExperimentResult",
+    "NeedsDataError",
+    "check",
+    "list_experiments",
+    "run",
+]
