@@ -5,29 +5,173 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import torch
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import check_is_fitted, column_or_1d
-from torch.nn.functional import logsigmoid
+from sklearn.utils.validation import column_or_1d
 
 from lamina._errors import ParameterError
-from lamina._typing import Array, DtypeName, FloatArray
-from lamina.heads import Bernoulli, Categorical, Head, Normal, Poisson, get_head
+from lamina._typing import DtypeName
+from lamina.heads import Head
 from lamina.nn import Activation
 
-from ._inputs import check_new_data, check_training_data
+from ._classification import classification_head, head_targets
+from ._decisions import Decisions
+from ._inputs import check_training_data
 from ._labels import Labels, is_multilabel, learn_labels, refuse_other_classes, refuse_unknown
-from ._mlp import BaseMLP
 from ._parameters import CLASSIFIER_CONSTRAINTS
-from ._prediction import raw_outputs
 from ._problem import Problem
 from ._weights import ClassWeight, check_weights, with_class_weight
 
 
-class MLPClassifier(ClassifierMixin, BaseMLP):  # type: ignore[misc]
-    """Doc."""
+class MLPClassifier(Decisions):
+    r"""A feedforward network that predicts class labels.
+
+    A drop-in for scikit-learn's class of this name: every parameter there has its name, place
+    and default here, and means the same. The network minimises the log loss
+
+    .. math:: -\frac{1}{\sum_n w_n} \sum_n w_n \ln p(y_n \mid x_n)
+              + \frac{\alpha}{2 \sum_n w_n} \lVert W \rVert^2
+
+    with softmax outputs for three and more classes, and one logistic output for two classes or
+    for each label of a multilabel problem.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(100,)
+        Units of each hidden layer; ``()`` makes a linear model.
+    activation : str, Activation or sequence of them, default="relu"
+        Activation of the hidden layers, one for all or one for each: "identity", "logistic",
+        "tanh" and "relu" as in scikit-learn, and every other name in `lamina.nn.ACTIVATIONS`.
+    solver : {"adam", "sgd", "lbfgs", "adamw", "rmsprop", "muon"}, default="adam"
+        How the weights move. "lbfgs" uses all rows at once and suits small data.
+    alpha : float, default=0.0001
+        Strength of the L2 penalty; it is divided by the number of rows, or their weight, of
+        the batch.
+    batch_size : int or "auto", default="auto"
+        Rows per step; "auto" is ``min(200, n_samples)``. Not used by "lbfgs".
+    learning_rate : str, default="constant"
+        Schedule: "constant", "cosine" or "one_cycle"; with solver="sgd" also "invscaling"
+        (divided by the samples seen to the power `power_t`, epoch by epoch) and "adaptive"
+        (divided by 5 whenever patience runs out), which the other solvers take as "constant".
+    learning_rate_init : float, default=0.001
+        Size of the steps. Not used by "lbfgs".
+    power_t : float, default=0.5
+        Exponent of "invscaling".
+    max_iter : int, default=200
+        Most epochs, or most iterations of "lbfgs".
+    shuffle : bool, default=True
+        Whether rows come in a new order in each epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first weights, the validation split, the order of rows and dropout.
+    tol : float, default=1e-4
+        Smallest improvement that counts for `n_iter_no_change`; for "lbfgs" the largest
+        component of the gradient at which it stops.
+    verbose : bool or int, default=False
+        Whether to print the loss of each epoch.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights of the previous call.
+    momentum : float, default=0.9
+        Share of the last step that is kept. Only used when solver="sgd".
+    nesterovs_momentum : bool, default=True
+        Whether momentum looks ahead. Only used when solver="sgd".
+    early_stopping : bool, default=False
+        Whether to hold out rows, stop when their score no longer improves, and keep the
+        weights of the best epoch. Not used by "lbfgs".
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out. Only used when early_stopping=True.
+    beta_1, beta_2 : float, default=0.9, 0.999
+        Decay rates of the two running means. Only used by "adam", "adamw" and "muon".
+    epsilon : float, default=1e-8
+        Added to the root of the second mean. Not used by "sgd" and "lbfgs".
+    n_iter_no_change : int or inf, default=10
+        Training stops when loss or score has not improved by `tol` for more epochs in a row.
+    max_fun : int, default=15000
+        Most evaluations of the loss. Only used when solver="lbfgs".
+    loss : {"log_loss", "bernoulli", "categorical"} or Head, default="log_loss"
+        What the raw outputs mean; "log_loss" chooses by the labels. A `Custom` head gets
+        one-hot rows where there are three and more classes, and its raw outputs are logits.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the row weights by class; "balanced" gives all classes the same total weight.
+    dropout : float, default=0.0
+        Share of hidden units that are switched off in each step, in [0, 1).
+    weight_decay : float, default=0.0
+        λ: adds λW to the gradient, or shrinks the weights directly with "adamw" and "muon".
+    clip_norm : float or None, default=None
+        Largest Euclidean norm of the gradient of a step.
+    n_members : int, default=1
+        Networks that are trained together, as one stack, and differ in their random draws
+        alone. Predictions are their mean.
+    device : str, default="auto"
+        Where training runs: "auto" is a CUDA device where there is one, else the CPU.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of the network; None is float32 for float32 ``X`` and float64 otherwise.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in order; for a multilabel problem the numbers of the columns.
+    coefs_, intercepts_ : list of ndarray of shape (in, out) and of shape (out,)
+        Weights and biases of each layer; changing them changes the predictions. Only with
+        one member.
+    networks_ : list of Network
+        The fitted networks, one for each member.
+    history_ : DataFrame
+        A row for each member and epoch: losses in the units of ``loss_curve_``, score,
+        learning rate, seconds.
+    loss_, best_loss_ : float
+        Last and smallest loss; ``best_loss_`` is None with early stopping.
+    loss_curve_ : list of float
+        Loss of each epoch, a mean over its batches while they are trained.
+    validation_scores_, best_validation_score_ : list of float, float, or None
+        Accuracy on the held-out rows.
+    n_iter_, t_ : int
+        Epochs of the last call, and samples seen in all.
+    n_layers_, n_outputs_ : int
+        Layers counted with the inputs, and raw outputs.
+    out_activation_ : str
+        "softmax" or "logistic".
+    n_features_in_ : int
+        Features of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` had names that are all texts.
+
+    See Also
+    --------
+    MLPRegressor : The same for numbers.
+
+    Notes
+    -----
+    What differs from scikit-learn, on purpose:
+
+    - Rows are shuffled by the stack's own random stream. Without shuffling, with one batch,
+      and with "lbfgs" the weights are scikit-learn's up to rounding.
+    - ``random_state=None`` draws from a stream of its own, never from NumPy's global one.
+    - Rows of weight 0 are as good as absent: they fill no batch and are never held out.
+      Negative weights are refused.
+    - A loss that becomes infinite raises as weights do that are not finite. With early
+      stopping the weights of the best epoch are kept, with a warning.
+    - With ``warm_start`` patience begins anew in each call, so that a second call does not
+      stop after its first epoch.
+    - The split for early stopping is stratified for any number of classes. With three and
+      more, every class keeps a row to train on, and one with a single row is never held out.
+    - A single class is accepted: it is predicted with probability 1, in one column.
+    - Of two classes the first has probability σ(−a), which stays exact where 1 − σ(a) is 0.
+
+    References
+    ----------
+    .. [1] C. M. Bishop and H. Bishop, Deep Learning: Foundations and Concepts, chapter 6, 2024,
+       https://www.bishopbook.com
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from lamina import MLPClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MLPClassifier((16,), solver="lbfgs", alpha=1.0, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[[0, 75]]).round(1).tolist(), round(model.score(X, y), 2)
+    ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.98)
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_CONSTRAINTS
 
@@ -100,7 +244,7 @@ class MLPClassifier(ClassifierMixin, BaseMLP):  # type: ignore[misc]
         )
         self.class_weight = class_weight
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the network to data and class labels.
 
@@ -121,11 +265,9 @@ class MLPClassifier(ClassifierMixin, BaseMLP):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, incremental=False)
 
-    @available_if(lambda self: self._check_solver())
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
-    ) -> Self:
+    @available_if(lambda self: self._check_solver())  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
         """Train for one epoch over the given data, from where the last call ended.
 
         Parameters
@@ -158,30 +300,30 @@ class MLPClassifier(ClassifierMixin, BaseMLP):  # type: ignore[misc]
     ) -> Problem:
         if incremental:
             self._first_labels(y, classes)
-        X, y = check_training_data(
-            self, X, y, dtype=self.dtype, reset=fresh, numeric_target=False
-        )
+        X, y = check_training_data(self, X, y, dtype=self.dtype, reset=fresh, numeric_target=False)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         labels = self._known_labels(y, incremental)
-        weight = check_weights(sample_weight, X)
-        numbers = None if labels.multilabel else labels.numbers(y)
-        if numbers is not None:
-            weight = with_class_weight(weight, self.class_weight, labels.classes, numbers)
-        elif self.class_weight is not None:
-            raise ParameterError(
-                "class_weight must be None for a multilabel target, whose rows have no one class. "
-                "Use sample_weight."
-            )
-        head, n_raw, out_activation = self._choose_head(labels)
-        targets = _targets(head, labels, y, numbers)
-        known = {"_labels": labels, "classes_": labels.classes}
-        return Problem(X, targets, head, n_raw, out_activation, weight, numbers, known)
+        codes = labels.indicators(y) if labels.multilabel else labels.numbers(y)
+        weight = with_class_weight(
+            check_weights(sample_weight, X), self.class_weight, labels.classes, codes.astype(int)
+        )
+        chosen = classification_head(self.loss, labels)
+        return Problem(
+            X=X,
+            y=head_targets(chosen.head, labels, codes),
+            head=chosen.head,
+            n_raw=chosen.n_raw,
+            out_activation=chosen.out_activation,
+            weight=weight,
+            numbers=None if labels.multilabel else codes.astype(int),
+            attributes={"_labels": labels, "classes_": labels.classes},
+        )
 
     def _first_labels(self, y: Any, classes: Any) -> None:
         """Learn the labels of the first partial_fit from ``classes`` or the columns of ``y``."""
         first = getattr(self, "classes_", None) is None
-        multilabel = self._labels.multilabel if not first else is_multilabel(y)
+        multilabel = is_multilabel(y) if first else self._labels.multilabel
         if multilabel and classes is None:
             if first:
                 self._labels = learn_labels(y)
@@ -197,163 +339,13 @@ class MLPClassifier(ClassifierMixin, BaseMLP):  # type: ignore[misc]
             return learn_labels(y)
         if known.multilabel:
             return known
-        if self.warm_start and not incremental:
-            learned = learn_labels(y)
+        if is_multilabel(y):
+            raise ValueError("The object was not fitted with multilabel input.")
+        if self.warm_start:
             refuse_other_classes(y, known)
-            return known if not learned.multilabel else learned
-        refuse_unknown(y, known)
+        else:
+            refuse_unknown(y, known)
         return known
 
-    def _choose_head(self, labels: Labels) -> tuple[Head, int, str]:
-        """Return the head, its raw outputs, and scikit-learn's name of the output activation."""
-        n_classes = len(labels.classes)
-        exclusive = labels.kind == "multiclass"
-        head: Head = Categorical(n_classes) if exclusive else Bernoulli()
-        if self.loss != "log_loss" and labels.kind != "one class":
-            head = get_head(self.loss)
-        if isinstance(head, Categorical) and not labels.multilabel:
-            given = head.n_classes or n_classes
-            head = Categorical(given, label_smoothing=head.label_smoothing)
-            return head, head.n_raw(n_classes), "softmax"
-        fits = not isinstance(head, Normal | Poisson | Categorical) and (
-            not exclusive or not isinstance(head, Bernoulli)
-        )
-        if not fits:
-            raise ParameterError(
-                f"loss must be 'log_loss' or a head for {labels.kind} labels. Got {self.loss!r}."
-            )
-        n_raw = head.n_raw(n_classes if exclusive or labels.multilabel else 1)
-        return head, n_raw, "softmax" if exclusive else "logistic"
-
-    def _raw(self, X: Any) -> list[FloatArray]:
-        """Return the raw outputs (N, Q) of each member."""
-        check_is_fitted(self)
-        X = check_new_data(self, X)
-        return [raw_outputs(network, X) for network in self.networks_]
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable labels.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels of the kind that ``fit`` saw.
-        """
-        decision = self._decision(self._raw(X))
-        if self._labels.multilabel:
-            return self._labels.decode_indicators(decision > 0)
-        if self._labels.kind == "one class":
-            return self._labels.decode(np.zeros(len(decision), dtype=int))
-        numbers = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-        return self._labels.decode(numbers)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class; for an ensemble the mean of its members'.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``. Rows add up to 1, except in a multilabel
-            problem, where each column is the probability of that label.
-        """
-        raws = self._raw(X)
-        if self._labels.kind == "one class":
-            return np.ones((len(raws[0]), 1), dtype=raws[0].dtype)
-        proba = sum(self._proba(raw) for raw in raws) / len(raws)
-        return np.hstack([1 - proba, proba]) if self._one_logit else proba
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """Return the logarithm of the probabilities, computed from the raw outputs.
-
-        It stays finite where the probability itself is rounded to 0.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
-        raws = self._raw(X)
-        if self._labels.kind == "one class":
-            return np.zeros((len(raws[0]), 1), dtype=raws[0].dtype)
-        if self._one_logit:
-            return np.hstack([self._log_proba([-raw for raw in raws]), self._log_proba(raws)])
-        return self._log_proba(raws)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the logits: positive, or largest, where ``predict`` says yes.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One number a row for two classes, the log-odds of ``classes_[1]``. For an ensemble
-            they are the logits of its mean probabilities.
-        """
-        return self._decision(self._raw(X))
-
-    @property
-    def _one_logit(self) -> bool:
-        """Whether one raw output stands for two exclusive classes."""
-        return self._labels.kind == "binary" and self.out_activation_ == "logistic"
-
-    def _proba(self, raw: FloatArray) -> FloatArray:
-        tensor = torch.from_numpy(raw)
-        softmax = self.out_activation_ == "softmax"
-        proba: FloatArray = (tensor.softmax(-1) if softmax else tensor.sigmoid()).numpy()
-        return proba
-
-    def _log_proba(self, raws: list[FloatArray]) -> FloatArray:
-        """Return the logarithm of the mean of the members' probabilities, column by column."""
-        raw = torch.from_numpy(np.stack(raws))  # (K, N, Q)
-        softmax = self.out_activation_ == "softmax"
-        log_proba = raw.log_softmax(-1) if softmax else logsigmoid(raw)
-        mean: FloatArray = (log_proba.logsumexp(0) - np.log(len(raws))).numpy()
-        return mean
-
-    def _decision(self, raws: list[FloatArray]) -> FloatArray:
-        logits = raws[0]
-        if len(raws) > 1:
-            logits = self._log_proba(raws)
-            if self.out_activation_ == "logistic":
-                logits = logits - self._log_proba([-raw for raw in raws])
-        if self._labels.multilabel:
-            return logits
-        if logits.shape[1] == 1:
-            return logits.ravel()
-        return logits[:, 1] - logits[:, 0] if self._labels.kind == "binary" else logits
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: also multilabel."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-
-def _targets(head: Head, labels: Labels, y: Any, numbers: Array | None) -> Array:
-    """Return the target in the form that the head takes; a loss of one's own gets one-hot rows."""
-    if numbers is None:
-        return labels.indicators(y)
-    if labels.kind == "one class":
-        return np.ones(len(numbers))
-    if labels.kind == "binary" or isinstance(head, Categorical):
-        return numbers
-    return np.eye(len(labels.classes))[numbers]
+    def _head_of_fit(self) -> Head:
+        return classification_head(self.loss, self._labels).head

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def check_training_data(
         )
     except ValueError as error:
         raise _located(error, X, y, numeric_target) from error
-    return _plain_csr(X_checked), y_checked
+    return X_checked, y_checked
 
 
 def check_new_data(estimator: BaseEstimator, X: Any) -> Any:
@@ -52,14 +52,7 @@ def check_new_data(estimator: BaseEstimator, X: Any) -> Any:
         checked = validate_data(estimator, X, accept_sparse="csr", reset=False)
     except ValueError as error:
         raise _located(error, X, None, False) from error
-    return _plain_csr(checked)
-
-
-def _plain_csr(X: Any) -> Any:
-    """Return a sparse X as CSR matrix or array with sorted, unrepeated entries."""
-    if sp.issparse(X):
-        X.sum_duplicates()
-    return X
+    return checked
 
 
 def _located(error: ValueError, X: Any, y: Any, numeric_target: bool) -> ValueError:
@@ -126,17 +119,18 @@ def refuse_text_target(y: Array) -> None:
 
 def _cells(values: Any) -> Iterator[tuple[int, int, Any]]:
     """Yield row, column and value of each cell of a table, row by row."""
+    matrix: Any = values
     if sp.issparse(values):
-        entries = values.tocoo()
+        entries = matrix.tocoo()
         yield from zip(entries.row.tolist(), entries.col.tolist(), entries.data, strict=True)
         return
     array = np.asarray(values)
+    places: Iterable[tuple[Any, ...]] = np.ndindex(array.shape)
     if array.dtype.kind == "f":  # only what can be wrong, since tables may be long
-        for place in np.argwhere(~np.isfinite(array)):
-            yield int(place[0]), int(place[1]) if array.ndim > 1 else 0, array[tuple(place)]
-        return
-    for place, cell in np.ndenumerate(array):
-        yield place[0], place[1] if len(place) > 1 else 0, cell
+        array = np.where(np.isfinite(array), 0.0, array)
+        places = (tuple(place) for place in np.argwhere(array != 0))
+    for place in places:
+        yield place[0], place[1] if len(place) > 1 else 0, array[place]
 
 
 def _column_name(values: Any, column: int) -> str:

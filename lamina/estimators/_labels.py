@@ -46,7 +46,8 @@ class Labels:
 
     def indicators(self, y: Any) -> FloatArray:
         """Return a multilabel ``y`` as float64 zeros and ones of shape (N, n_classes)."""
-        dense = np.asarray(y.toarray() if sp.issparse(y) else y)
+        matrix: Any = y
+        dense = np.asarray(matrix.toarray() if sp.issparse(y) else y)
         if dense.ndim != 2 or dense.shape[1] != len(self.classes):
             raise DataError(
                 f"y must have {len(self.classes)} columns of 0 and 1, as in the first call. "

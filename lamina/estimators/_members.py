@@ -39,7 +39,8 @@ def private_random_state(random_state: Any) -> np.random.RandomState:
     """Return scikit-learn's random state, but a new one for None: never NumPy's global one."""
     if random_state is None or random_state is np.random:
         return np.random.RandomState()
-    return check_random_state(random_state)
+    stream: np.random.RandomState = check_random_state(random_state)
+    return stream
 
 
 def make_plan(
@@ -176,9 +177,7 @@ def _continued(state: MemberState, start: Network) -> MemberState:
 def _restarted(state: MemberState, start: Network) -> MemberState:
     """Return the state of a new fit that keeps only the number of samples seen."""
     zeros = [[np.zeros_like(array) for array in moment] for moment in state.moments]
-    return MemberState(
-        _parameters(start), zeros, epoch=0, step=0, seen=state.seen, lr_scale=1.0
-    )
+    return MemberState(_parameters(start), zeros, epoch=0, step=0, seen=state.seen, lr_scale=1.0)
 
 
 def _parameters(network: Network) -> list[Any]:

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from lamina._errors import DivergedWarning
-from lamina._typing import DtypeName, FloatArray
+from lamina._typing import Array, DtypeName, FloatArray
 from lamina.heads import Head
 from lamina.nn import Activation, Network
 from lamina.stack import EpochReport, StackResult, train
@@ -31,6 +31,7 @@ from ._outcome import (
 from ._parameters import hidden_activations, near_miss, refuse_what_does_nothing
 from ._problem import Problem
 from ._progress import ProgressLines
+from ._state import from_state, to_state
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,9 +169,8 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             listeners.append(ProgressLines(self))
         if bridge is not None:
             listeners.append(bridge)
-        with warnings.catch_warnings():
-            # A member that diverged is reported in this room's own words.
-            warnings.simplefilter("ignore", DivergedWarning)
+        # A member that diverged is reported in this room's own words.
+        with warnings.catch_warnings(action="ignore", category=DivergedWarning):
             return train(
                 plan.members,
                 problem.X,
@@ -220,7 +220,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Return the attributes that prediction needs."""
         return {
-            **fitted_weights(networks, dtype, alone=self.n_members == 1),
+            **self._weights_of(networks, dtype),
             **problem.attributes,
             "_activations": hidden_activations(self),
             "_head": problem.head,
@@ -228,6 +228,25 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             "n_outputs_": problem.n_raw,
             "out_activation_": problem.out_activation,
         }
+
+    def _weights_of(
+        self, networks: list[Network], dtype: np.dtype[Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the attributes that hold the weights: arrays of one network, or all networks."""
+        return fitted_weights(networks, dtype, alone=self.n_members == 1)
+
+    @abstractmethod
+    def _head_of_fit(self) -> Head:
+        """Return the head that the parameters, and for a classifier its labels, ask for."""
+
+    def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return what describes the fitted estimator as JSON, and its arrays."""
+        return to_state(self)
+
+    @classmethod
+    def _from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> Self:
+        """Return the estimator that `_to_state` described."""
+        return from_state(cls, config, arrays)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are weights."""
@@ -240,7 +259,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @coefs_.setter
     def coefs_(self, value: list[FloatArray]) -> None:
-        vars(self)["coefs_"] = value
+        self.__dict__["coefs_"] = value
 
     @property
     def intercepts_(self) -> list[FloatArray]:
@@ -249,7 +268,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     @intercepts_.setter
     def intercepts_(self, value: list[FloatArray]) -> None:
-        vars(self)["intercepts_"] = value
+        self.__dict__["intercepts_"] = value
 
     def _of_one_member(self, name: str) -> list[FloatArray]:
         if self._networks is not None:

@@ -232,7 +232,7 @@ def _slower(last: LastTraining, divisor: float = 5.0) -> LastTraining:
 
 
 def fitted_weights(
-    networks: Sequence[Network], dtype: np.dtype[Any], *, alone: bool
+    networks: Sequence[Network], dtype: np.dtype[Any] | None, *, alone: bool
 ) -> dict[str, Any]:
     """Return the attributes that hold the weights: arrays (in, out) of one, or all networks."""
     if not alone:

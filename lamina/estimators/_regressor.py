@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from lamina._typing import DtypeName, FloatArray
-from lamina.heads import Custom, Head, Normal, Poisson, get_head
+from lamina.heads import Head, Normal, Poisson, get_head
 from lamina.nn import Activation
 
 from ._inputs import check_new_data, check_training_data, refuse_text_target
@@ -22,7 +22,149 @@ from ._weights import check_weights
 
 
 class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
-    """Doc."""
+    r"""A feedforward network that predicts one number or several.
+
+    A drop-in for scikit-learn's class of this name: every parameter there has its name, place
+    and default here, and means the same. The network minimises
+
+    .. math:: \frac{1}{\sum_n w_n} \sum_n w_n E(a(x_n), y_n)
+              + \frac{\alpha}{2 \sum_n w_n} \lVert W \rVert^2
+
+    where E is half the squared error, half the Poisson deviance, or what the head says.
+
+    Parameters
+    ----------
+    loss : {"squared_error", "poisson", "normal"} or Head, default="squared_error"
+        What the raw outputs a mean: the prediction itself, or the logarithm of the expected
+        count with "poisson", which needs targets of at least 0. "normal" is "squared_error".
+    hidden_layer_sizes : int or sequence of int, default=(100,)
+        Units of each hidden layer; ``()`` makes a linear model.
+    activation : str, Activation or sequence of them, default="relu"
+        Activation of the hidden layers, one for all or one for each: "identity", "logistic",
+        "tanh" and "relu" as in scikit-learn, and every other name in `lamina.nn.ACTIVATIONS`.
+    solver : {"adam", "sgd", "lbfgs", "adamw", "rmsprop", "muon"}, default="adam"
+        How the weights move. "lbfgs" uses all rows at once and suits small data.
+    alpha : float, default=0.0001
+        Strength of the L2 penalty; it is divided by the number of rows, or their weight, of
+        the batch.
+    batch_size : int or "auto", default="auto"
+        Rows per step; "auto" is ``min(200, n_samples)``. Not used by "lbfgs".
+    learning_rate : str, default="constant"
+        Schedule: "constant", "cosine" or "one_cycle"; with solver="sgd" also "invscaling"
+        (divided by the samples seen to the power `power_t`, epoch by epoch) and "adaptive"
+        (divided by 5 whenever patience runs out), which the other solvers take as "constant".
+    learning_rate_init : float, default=0.001
+        Size of the steps. Not used by "lbfgs".
+    power_t : float, default=0.5
+        Exponent of "invscaling".
+    max_iter : int, default=200
+        Most epochs, or most iterations of "lbfgs".
+    shuffle : bool, default=True
+        Whether rows come in a new order in each epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the first weights, the validation split, the order of rows and dropout.
+    tol : float, default=1e-4
+        Smallest improvement that counts for `n_iter_no_change`; for "lbfgs" the largest
+        component of the gradient at which it stops.
+    verbose : bool or int, default=False
+        Whether to print the loss of each epoch.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the weights of the previous call.
+    momentum : float, default=0.9
+        Share of the last step that is kept. Only used when solver="sgd".
+    nesterovs_momentum : bool, default=True
+        Whether momentum looks ahead. Only used when solver="sgd".
+    early_stopping : bool, default=False
+        Whether to hold out rows, stop when their score no longer improves, and keep the
+        weights of the best epoch. Not used by "lbfgs".
+    validation_fraction : float, default=0.1
+        Share of the rows that is held out. Only used when early_stopping=True.
+    beta_1, beta_2 : float, default=0.9, 0.999
+        Decay rates of the two running means. Only used by "adam", "adamw" and "muon".
+    epsilon : float, default=1e-8
+        Added to the root of the second mean. Not used by "sgd" and "lbfgs".
+    n_iter_no_change : int or inf, default=10
+        Training stops when loss or score has not improved by `tol` for more epochs in a row.
+    max_fun : int, default=15000
+        Most evaluations of the loss. Only used when solver="lbfgs".
+    dropout : float, default=0.0
+        Share of hidden units that are switched off in each step, in [0, 1).
+    weight_decay : float, default=0.0
+        λ: adds λW to the gradient, or shrinks the weights directly with "adamw" and "muon".
+    clip_norm : float or None, default=None
+        Largest Euclidean norm of the gradient of a step.
+    n_members : int, default=1
+        Networks that are trained together, as one stack, and differ in their random draws
+        alone. Predictions are their mean.
+    device : str, default="auto"
+        Where training runs: "auto" is a CUDA device where there is one, else the CPU.
+    dtype : {"float32", "float64"} or None, default=None
+        Precision of the network; None is float32 for float32 ``X`` and float64 otherwise.
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : list of ndarray of shape (in, out) and of shape (out,)
+        Weights and biases of each layer; changing them changes the predictions. Only with
+        one member.
+    networks_ : list of Network
+        The fitted networks, one for each member.
+    history_ : DataFrame
+        A row for each member and epoch: losses in the units of ``loss_curve_``, score,
+        learning rate, seconds.
+    loss_, best_loss_ : float
+        Last and smallest loss; ``best_loss_`` is None with early stopping.
+    loss_curve_ : list of float
+        Loss of each epoch, a mean over its batches while they are trained.
+    validation_scores_, best_validation_score_ : list of float, float, or None
+        R² on the held-out rows.
+    n_iter_, t_ : int
+        Epochs of the last call, and samples seen in all.
+    n_layers_, n_outputs_ : int
+        Layers counted with the inputs, and raw outputs.
+    out_activation_ : str
+        "identity", or "exp" for counts.
+    n_features_in_ : int
+        Features of ``X``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, where ``X`` had names that are all texts.
+
+    See Also
+    --------
+    MLPClassifier : The same for labels.
+
+    Notes
+    -----
+    What differs from scikit-learn, on purpose:
+
+    - Rows are shuffled by the stack's own random stream. Without shuffling, with one batch,
+      and with "lbfgs" the weights are scikit-learn's up to rounding.
+    - ``random_state=None`` draws from a stream of its own, never from NumPy's global one.
+    - Rows of weight 0 are as good as absent: they fill no batch and are never held out.
+      Negative weights are refused.
+    - A loss that becomes infinite raises as weights do that are not finite. With early
+      stopping the weights of the best epoch are kept, with a warning.
+    - With ``warm_start`` patience begins anew in each call, so that a second call does not
+      stop after its first epoch.
+    - With several targets the reported loss is a mean over them, as in scikit-learn, while the
+      gradient is that of the sum. "lbfgs" compares losses along the gradient, so it minimises
+      the sum itself, in ``history_`` too; scikit-learn mixes the two there.
+
+    References
+    ----------
+    .. [1] C. M. Bishop and H. Bishop, Deep Learning: Foundations and Concepts, chapter 6, 2024,
+       https://www.bishopbook.com
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lamina import MLPRegressor
+    >>> X = np.linspace(-1, 1, 100)[:, None]
+    >>> y = np.sin(3 * X[:, 0])
+    >>> model = MLPRegressor(hidden_layer_sizes=20, activation="tanh", solver="lbfgs",
+    ...                      random_state=0).fit(X, y)
+    >>> model.predict([[0.5]]).round(2).tolist(), round(model.score(X, y), 3)
+    ([1.0], 1.0)
+    """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = REGRESSOR_CONSTRAINTS
 
@@ -93,7 +235,7 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
             dtype=dtype,
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the network to data and targets.
 
@@ -113,8 +255,8 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight, incremental=False)
 
-    @available_if(lambda self: self._check_solver())
-    @_fit_context(prefer_skip_nested_validation=True)
+    @available_if(lambda self: self._check_solver())  # type: ignore[untyped-decorator]
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch over the given data, from where the last call ended.
 
@@ -141,7 +283,7 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
         refuse_text_target(y)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
-        head = Normal() if self.loss == "squared_error" else get_head(self.loss)
+        head = self._head_of_fit()
         targets = head.targets(y)
         return Problem(
             X=X,
@@ -151,6 +293,9 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
             out_activation="exp" if isinstance(head, Poisson) else "identity",
             weight=check_weights(sample_weight, X),
         )
+
+    def _head_of_fit(self) -> Head:
+        return Normal() if self.loss == "squared_error" else get_head(self.loss)
 
     def predict(self, X: Any) -> FloatArray:
         """Return the predicted targets: the mean of the head, and of the members.
@@ -168,3 +313,10 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
         check_is_fitted(self)
         mean = mean_over_members(self.networks_, self._head, check_new_data(self, X))
         return mean.ravel() if mean.shape[1] == 1 else mean
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: several targets are fine, counts are not negative."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self.loss == "poisson" or isinstance(self.loss, Poisson)
+        return tags

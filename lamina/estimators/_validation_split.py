@@ -35,35 +35,41 @@ def hold_out(
     numbers : array of int of shape (n,) or None
         Class number of each of the rows; None means no stratification.
     """
+    counts = None if numbers is None else np.bincount(numbers)
+    two = counts is not None and len(counts) <= 2
     if fraction <= 0:
         raise ParameterError(
             f"validation_fraction must be above 0 with early_stopping=True. Got {fraction}."
         )
-    n_valid = math.ceil(fraction * len(rows))
+    if counts is None or not (two and counts.min() == 1):  # that is scikit-learn's to refuse
+        _check_sizes(len(rows), math.ceil(fraction * len(rows)), fraction)
+    if numbers is not None and not two:
+        return _stratified(rows, numbers, math.ceil(fraction * len(rows)), random_state)
+
+    train, valid = train_test_split(
+        np.arange(len(rows)),
+        test_size=fraction,
+        random_state=random_state,
+        # a column, so that scikit-learn's sentence names the class 'True'
+        stratify=None if numbers is None else numbers.astype(bool)[:, None],
+    )
+    if numbers is not None and len(np.unique(numbers[train])) < len(np.unique(numbers)):
+        return _stratified(rows, numbers, len(valid), random_state)
+    return rows[train], rows[valid]
+
+
+def _check_sizes(n_rows: int, n_valid: int, fraction: float) -> None:
+    """Raise if either part would be too small to use."""
     if n_valid < 2:
         raise DataError(
             "The validation set is too small. Increase 'validation_fraction' or the size of "
-            f"your dataset. Got {n_valid} of {len(rows)} rows."
+            f"your dataset. Got {n_valid} of {n_rows} rows."
         )
-    if len(rows) - n_valid < 1:
+    if n_valid >= n_rows:
         raise DataError(
             "The training set is empty. Decrease 'validation_fraction' or increase the size of "
-            f"your dataset. Got {len(rows)} rows and validation_fraction={fraction}."
+            f"your dataset. Got {n_rows} rows and validation_fraction={fraction}."
         )
-    if numbers is None:
-        train, valid = train_test_split(rows, test_size=fraction, random_state=random_state)
-        return train, valid
-    if numbers.max() <= 1:
-        places = np.arange(len(rows))
-        train, valid = train_test_split(
-            places,
-            test_size=fraction,
-            random_state=random_state,
-            stratify=numbers.astype(bool)[:, None],  # a column, so that its sentence says 'True'
-        )
-        if len(np.unique(numbers[train])) == len(np.unique(numbers)):
-            return rows[train], rows[valid]
-    return _stratified(rows, numbers, n_valid, random_state)
 
 
 def _stratified(
@@ -89,7 +95,7 @@ def _allot(counts: IntArray, n_valid: int) -> IntArray:
             "size of your dataset."
         )
     ideal = counts * (n_valid / counts.sum())
-    shares = np.minimum(np.floor(ideal).astype(int), most)
+    shares: IntArray = np.minimum(np.floor(ideal).astype(int), most)
     while (missing := n_valid - shares.sum()) > 0:
         deficit = np.where(shares < most, ideal - shares, -np.inf)
         for number in np.argsort(-deficit, kind="stable")[:missing]:

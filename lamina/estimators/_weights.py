@@ -40,16 +40,26 @@ def with_class_weight(
     "balanced" gives each of the K classes that occur the same total weight,
 
     .. math:: c_k = \frac{\sum_n w_n}{K \sum_{n: y_n = k} w_n}
+
+    ``numbers`` of shape (N, L) are the labels 0 and 1 of a multilabel problem: then the factors
+    of all L columns are multiplied, as scikit-learn does.
     """
     if class_weight is None:
         return weights
     given = np.ones(len(numbers)) if weights is None else weights
+    columns = numbers.T if numbers.ndim == 2 else numbers[None]
     if isinstance(class_weight, str):
-        factor = _balancing(given, numbers, len(classes))
+        n_classes = 2 if numbers.ndim == 2 else len(classes)
+        factors = [_balancing(given, column, n_classes)[column] for column in columns]
+    elif numbers.ndim == 2:
+        raise ParameterError(
+            "class_weight must be None or 'balanced' for a multilabel target, whose rows have no "
+            f"one class. Got {shown(class_weight)}. Use sample_weight."
+        )
     else:
-        factor = _from_mapping(class_weight, classes)
+        factors = [_from_mapping(class_weight, classes)[numbers]]
 
-    weighted = given * factor[numbers]
+    weighted = given * np.prod(factors, axis=0)
     if not (weighted > 0).any():
         raise DataError(
             "class_weight and sample_weight must leave at least one row with a weight above 0. "
