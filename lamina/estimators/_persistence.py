@@ -116,6 +116,17 @@ def load(path: Path) -> Any:
     See Also
     --------
     save : Save a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lamina.nn import Network
+    >>> network = Network((2, 3, 1), random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(network, f"{folder}/model")
+    ...     same = load(f"{folder}/model")
+    >>> bool((same.weights[0] == network.weights[0]).all())
+    True
     """
     config, arrays = read_model(path)
     kind = config.get("kind") if isinstance(config, dict) else None

@@ -22,6 +22,16 @@ def floor_of_double_softmax(n_classes: int) -> float:
 
     The best that probabilities can do as logits is 1 for the right class and 0 for the others.
 
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes, :math:`K`.
+
+    Returns
+    -------
+    float
+        The least error of a row.
+
     Examples
     --------
     >>> round(floor_of_double_softmax(3), 4)

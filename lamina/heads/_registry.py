@@ -30,6 +30,16 @@ _READY: dict[str, type[Normal | Bernoulli | Categorical | Poisson]] = {
 def get_head(spec: str | Head) -> Head:
     """Return a head from its name with default parameters, or the head itself.
 
+    Parameters
+    ----------
+    spec : str or Head
+        A name of :data:`HEADS`, or a head.
+
+    Returns
+    -------
+    Head
+        The head.
+
     Raises
     ------
     ParameterError
@@ -50,10 +60,25 @@ def get_head(spec: str | Head) -> Head:
 def head_from_config(config: dict[str, Any]) -> Head:
     """Return the head that a saved configuration describes.
 
+    Parameters
+    ----------
+    config : dict
+        The name of the head and its parameters.
+
+    Returns
+    -------
+    Head
+        An equal head.
+
     Raises
     ------
     FileError
         If it describes no head that can be loaded.
+
+    Examples
+    --------
+    >>> head_from_config({"name": "normal", "scale": "unit"})
+    Normal(scale='unit')
     """
     name = config.get("name")
     if name not in _READY:

@@ -78,7 +78,14 @@ STYLE: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in lamina's style inside a ``with`` block; outside it nothing changes."""
+    """Draw in lamina's style inside a ``with`` block; outside it nothing changes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> with style():
+    ...     axes = Figure().subplots()
+    """
     rc_context = optional_import("matplotlib", extra="plots", purpose="Plotting").rc_context
     with rc_context(STYLE):
         yield

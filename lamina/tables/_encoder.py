@@ -213,12 +213,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        input_features : array-like of str, default=None
+        input_features : array-like of str, of shape (n_features,), default=None
             Only checked, as in scikit-learn: the names seen at fitting.
 
         Returns
         -------
-        names : ndarray of str objects
+        names : ndarray of str objects, of shape (n_columns,)
         """
         check_is_fitted(self)
         if input_features is not None and tuple(input_features) != self._columns.names:

@@ -31,6 +31,16 @@ def infer_task(y: Any) -> Task:
     two distinct ones, or they are whole and count from 0 or 1, without a gap, to at most 10
     distinct values, as codes of classes do.
 
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The target; missing values are passed over.
+
+    Returns
+    -------
+    {"classification", "regression"}
+        The task.
+
     Examples
     --------
     >>> infer_task(["yes", "no"]), infer_task([0, 1, 2, 1]), infer_task([3, 4, 7, 9])
