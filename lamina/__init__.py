@@ -51,6 +51,7 @@ __all__ = [
     "ParameterError",
     "TableClassifier",
     "TableRegressor",
+    "__version__",
     "datasets",
     "estimators",
     "experiments",
@@ -61,7 +62,6 @@ __all__ = [
     "save",
     "stack",
     "tables",
-    "__version__",
 ]
 
 

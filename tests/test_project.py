@@ -42,9 +42,10 @@ def pins():
 
 def text_files():
     """Return the files of the repository that people read, this one apart."""
-    folders = ("lamina", "tests", "benchmarks", "scripts", "docs", ".ci")
+    folders = ("lamina", "tests", "benchmarks", "scripts", "docs")
     files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*"))]
-    files += [file for file in ROOT.iterdir() if file.name != ".git"]
+    files += [file for kind in ("*.md", "*.toml", "*.txt") for file in ROOT.glob(kind)]
+    files += [ROOT / name for name in ("Makefile", "LICENSE", ".gitignore", ".ci/run")]
     kinds = {".py", ".md", ".toml", ".txt", ".json", ".csv", ""}
     readable = [file for file in files if file.is_file() and file.suffix in kinds]
     return [file for file in readable if file != Path(__file__).resolve()]
