@@ -20,7 +20,7 @@ from ._ledger import RUNNING, STATUSES, STOPPED, History, Ledger
 from ._optimizers import LBFGS
 from ._plan import plan
 from ._result import EpochReport, MemberState, StackResult
-from ._run import SAFE, GroupRun
+from ._run import GroupRun
 from ._steps import leave, run_epoch
 from ._task import Task, initial_arrays
 
@@ -49,6 +49,7 @@ class Training:
         self._device = rows.device
         self.runs = [self._make_run(i) for i in range(len(self.groups))]
         self._load_first_weights(states)
+        self.resumable = True
         self.checkpoint = None
         if checkpoint is not None:
             self.checkpoint = Checkpoint.of(checkpoint)
@@ -82,7 +83,6 @@ class Training:
                 state = None if states is None else states[task.index]
                 arrays = initial_arrays(task) if state is None else state.parameters
                 run.layout.pack(arrays, task.sizes, run.store["theta"][place])
-                run.store[SAFE][place] = run.store["theta"][place]
                 if state is not None:
                     self._load_state(run, place, task, state)
 
@@ -108,7 +108,7 @@ class Training:
         except KeyboardInterrupt:
             interrupted = True
             self._back_to_whole_epochs()
-        if self.checkpoint is not None:
+        if self.resumable:
             self._save()
         self.ledger.status[self.ledger.status == RUNNING] = STOPPED
         return self._result(interrupted)
@@ -128,7 +128,10 @@ class Training:
                 stopped[0] = self._report(i, run)
                 return stopped[0]
 
+            self._save_if_due(run)
+            self.resumable = False  # SciPy keeps to itself what it has learned of the curvature
             self.messages[run.group.tasks[0].index] = run_lbfgs(run, self.history, report)
+            self.resumable = not stopped[0]
             return stopped[0]
         going = True
         while going:
@@ -138,9 +141,7 @@ class Training:
             if stop:
                 run.sync()
                 return True
-            if self.checkpoint is not None and self.checkpoint.due():
-                run.sync()
-                self._save()
+            self._save_if_due(run)
         return False
 
     def _report(self, i: int, run: GroupRun) -> bool:
@@ -167,16 +168,18 @@ class Training:
     def _back_to_whole_epochs(self) -> None:
         """After Ctrl-C: give up the epoch that was under way."""
         for run in self.runs:
-            if run.live and run.running:
-                unfinished = [
-                    k for k, i in enumerate(run.live) if i in run.running and i != run.riding
-                ]
-                run.theta[unfinished] = run.buffers[SAFE][unfinished]
+            if run.live:
+                run.give_up_epoch()
                 run.sync()
 
+    def _save_if_due(self, run: GroupRun) -> None:
+        if self.checkpoint is not None and self.checkpoint.due():
+            run.sync()
+            self._save()
+
     def _save(self) -> None:
-        assert self.checkpoint is not None
-        self.checkpoint.save(self._mark, self.ledger, self.history, self.runs)
+        if self.checkpoint is not None:
+            self.checkpoint.save(self._mark, self.ledger, self.history, self.runs)
 
     def _result(self, interrupted: bool) -> StackResult:
         places = {

@@ -14,7 +14,7 @@ from lamina._typing import FloatArray
 
 from ._ledger import CONVERGED, DIVERGED, EPOCHS, RUNNING, STOPPED, History, judge, monitored
 from ._optimizers import LBFGS
-from ._run import BEST, SAFE, GroupRun
+from ._run import BEST, GroupRun
 from ._steps import measure, objective
 
 
@@ -28,6 +28,7 @@ def run_lbfgs(run: GroupRun, history: History, report: Callable[[], bool]) -> st
     assert isinstance(optimizer, LBFGS)
     (batch,) = run.batches.epoch(np.zeros(1, dtype=np.int64))
     clock = [time.perf_counter()]
+    run.begin_epoch()
 
     def loss_and_gradient(vector: FloatArray) -> tuple[float, FloatArray]:
         run.theta[0] = torch.from_numpy(vector)
@@ -61,16 +62,17 @@ def run_lbfgs(run: GroupRun, history: History, report: Callable[[], bool]) -> st
 def _enter(run: GroupRun, history: History, loss: float, seconds: float) -> None:
     """Enter one iteration into ledger and history."""
     ledger, ids = run.ledger, run.ids
+    train = np.array([loss])
+    valid, score = measure(run)
     ledger.epoch[ids] += 1
     ledger.n_epochs[ids] += 1
     ledger.seen[ids] += run.batches.counts
-    run.buffers[SAFE].copy_(run.theta)
-    train = np.array([loss])
-    valid, score = measure(run)
     value = monitored(run.tasks, train, valid, score)
     gained = judge(ledger, run.tasks, value, ~np.isfinite(train))
     if ledger.status[ids[0]] == EPOCHS:
         ledger.status[ids] = RUNNING  # SciPy counts the iterations itself
+    if ledger.status[ids[0]] != DIVERGED:
+        run.begin_epoch()
     if gained[0] and run.keeps_best[0]:
         run.buffers[BEST].copy_(run.theta)
     history.add(
@@ -90,8 +92,8 @@ def _finish(run: GroupRun, result: OptimizeResult) -> None:
     finite = np.isfinite(result.fun) and np.isfinite(result.x).all()
     if finite:
         run.theta[0] = torch.from_numpy(np.asarray(result.x))
-    elif ledger.n_epochs[i]:
-        run.theta.copy_(run.buffers[SAFE])
+        run.in_epoch = False
+    run.give_up_epoch()
     if ledger.status[i] == RUNNING:
         stopped = {0: CONVERGED, 1: EPOCHS}.get(int(result.status), STOPPED)
         ledger.status[i] = stopped if finite else DIVERGED

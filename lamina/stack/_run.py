@@ -22,7 +22,7 @@ from ._plan import Group
 from ._task import Task
 from ._update import Column, column, make_updater
 
-BEST, SAFE = "best", "safe"
+BEST = "best"
 
 
 class GroupRun:
@@ -46,11 +46,12 @@ class GroupRun:
         self.optimizer: Optimizer = group.tasks[0].member.optimizer  # type: ignore[assignment]
         updater = make_updater(self.optimizer, self.layout, [group.sizes], like.new_empty(1, 1))
         self.n_moments = updater.n_moments
-        names = ["theta", SAFE, *([BEST] if any(self.keeps_best) else [])]
+        names = ["theta", *([BEST] if any(self.keeps_best) else [])]
         names += [f"moment{i}" for i in range(self.n_moments)]
         self.store = {name: like.new_zeros(k, p) for name in names}
         self.live: list[int] = []
         self.riding: int | None = None
+        self.in_epoch = False
 
     @property
     def tasks(self) -> list[Task]:
@@ -85,6 +86,7 @@ class GroupRun:
         self.weights = self.theta[:, : self.layout.n_weights]
         self.weight_grads = self.grad[:, : self.layout.n_weights]
         self.moments = [self.buffers[f"moment{i}"] for i in range(self.n_moments)]
+        self.kept = {name: t.clone() for name, t in self.buffers.items() if name != BEST}
         self._make_program()
         self._make_settings()
 
@@ -143,6 +145,19 @@ class GroupRun:
             plain[:, k] = member.learning_rate * ledger.lr_scale[i] * factors
         steps = ledger.step[ids][None, :] + np.arange(1, n + 1)[:, None]
         return self.updater.rates(plain, steps.astype(np.float64)), plain
+
+    def begin_epoch(self) -> None:
+        """Keep parameters and moments as they are after a whole epoch."""
+        for name, tensor in self.kept.items():
+            tensor.copy_(self.buffers[name])
+        self.in_epoch = True
+
+    def give_up_epoch(self) -> None:
+        """Go back to the last whole epoch, if one is under way."""
+        if self.in_epoch:
+            for name, tensor in self.kept.items():
+                self.buffers[name].copy_(tensor)
+        self.in_epoch = False
 
     def sync(self) -> None:
         """Copy the live rows, without a passenger's, back into the store."""

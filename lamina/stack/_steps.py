@@ -13,16 +13,17 @@ from lamina._typing import FloatArray
 from ._batches import Batch
 from ._ledger import DIVERGED, RUNNING, History, judge, monitored
 from ._passes import backward, forward
-from ._run import BEST, SAFE, GroupRun
+from ._run import BEST, GroupRun
 from ._update import Column, add_scaled_, column
 
 
 def run_epoch(run: GroupRun, history: History) -> None:
     """Train every live member for one epoch, measure it, and decide who stops."""
     start = time.perf_counter()
-    run.buffers[SAFE].copy_(run.theta)
+    run.begin_epoch()
     train_loss, rates = train_epoch(run)
     valid_loss, valid_score = measure(run)
+    run.in_epoch = False
     bad = ~np.isfinite(train_loss) | ~torch.isfinite(run.theta).all(dim=1).cpu().numpy()
     ledger, ids, tasks = run.ledger, run.ids, run.tasks
     going = ledger.status[ids] == RUNNING
@@ -38,7 +39,7 @@ def run_epoch(run: GroupRun, history: History) -> None:
         if better and run.keeps_best[run.live[k]]:
             run.buffers[BEST][k] = run.theta[k]
         if ledger.status[ids[k]] == DIVERGED:
-            run.theta[k] = run.buffers[SAFE][k]
+            run.theta[k] = run.kept["theta"][k]
     history.add(
         member=mine,
         epoch=ledger.epoch[mine].copy(),
