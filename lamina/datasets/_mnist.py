@@ -126,12 +126,13 @@ def _from_openml(part: str, folder: Path | None) -> tuple[Array, Array]:
 
     place = os.environ.get(FOLDER_VARIABLE) if folder is None else os.fspath(folder)
     try:
-        bunch = fetch_openml("mnist_784", version=1, as_frame=False, n_retries=1, delay=0.0)
+        bunch = fetch_openml("mnist_784", version=1, as_frame=False, n_retries=1)
     except (OSError, ValueError) as error:
         raise FileError(
             f"MNIST must be in the folder named by {FOLDER_VARIABLE}, as {_STEMS[part][0]} and "
-            f"{_STEMS[part][1]}, plain or .gz, or be reachable at OpenML. Got no such files in "
-            f"{place!r}, and OpenML failed ({type(error).__name__}: {error})."
+            f"{_STEMS[part][1]}, plain or .gz, or be reachable at OpenML. Got "
+            f"{'no such folder' if place is None else f'no such files in {place!r}'}, and OpenML "
+            f"failed ({type(error).__name__}: {error})."
         ) from error
     rows = slice(None, _N_TRAIN) if part == "train" else slice(_N_TRAIN, None)
     return bunch.data[rows], bunch.target[rows].astype(np.int64)

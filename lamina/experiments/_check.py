@@ -132,7 +132,7 @@ def check(
 
     Examples
     --------
-    >>> report = check(groups="R")
+    >>> report = check(["neuron-and-or", "xor-hand-wired"])
     >>> report.ok, report.missing
     (True, ())
     """

@@ -146,13 +146,23 @@ def test_without_files_sklearn_fetches(tmp_path, monkeypatch):
     assert len(load_mnist("train")[0]) == 60_000
 
 
-def test_one_sentence_when_no_source_is_there(tmp_path, monkeypatch):
-    def fetch(name, **options):
+@pytest.mark.filterwarnings("ignore:A network error occurred")
+@pytest.mark.parametrize("named", [True, False])
+def test_one_sentence_when_no_source_is_there(tmp_path, monkeypatch, named):
+    def refuse(*arguments, **options):
         raise URLError("no network")
 
-    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
-    monkeypatch.setenv("LAMINA_DATA", str(tmp_path))
-    with pytest.raises(FileError, match=r"^MNIST must be in the folder named by LAMINA_DATA.*"):
+    # scikit-learn's own loader runs up to the first request
+    monkeypatch.setattr("sklearn.datasets._openml.urlopen", refuse)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
+    if named:
+        monkeypatch.setenv("LAMINA_DATA", str(tmp_path))
+    else:
+        monkeypatch.delenv("LAMINA_DATA", raising=False)
+    got = f"no such files in '{tmp_path}'" if named else "no such folder"
+    end = f"Got {got}, and OpenML failed (URLError: <urlopen error no network>)."
+    with pytest.raises(FileError, match=f"^MNIST must be in .*{re.escape(end)}$"):
         load_mnist()
 
 
