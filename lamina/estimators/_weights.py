@@ -12,6 +12,8 @@ from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
 
+from ._inputs import located_weight
+
 ClassWeight: TypeAlias = "Mapping[Any, float] | Literal['balanced'] | None"
 
 
@@ -22,7 +24,10 @@ def check_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     """
     if sample_weight is None:
         return None
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    try:
+        weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    except ValueError as error:
+        raise located_weight(sample_weight, error) from error
     wrong = np.flatnonzero(weights < 0)
     if wrong.size:
         raise DataError(
