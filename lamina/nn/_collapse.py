@@ -24,6 +24,6 @@ def collapse(layers: Sequence[Layer], activations: Sequence[Activation]) -> Laye
     weights = np.eye(layers[0][0].shape[1])
     biases = np.zeros(layers[0][0].shape[1])
     for W, b in layers:
-        W = W.astype(np.float64)
+        # float32 factors are promoted to the float64 of the product.
         weights, biases = W @ weights, W @ biases + b
     return weights, biases

@@ -45,9 +45,10 @@ def assert_normal(values, deviation):
 
 
 def assert_uniform(values, low, high):
-    """Bounds, mean and shape of a uniform sample."""
-    assert low <= values.min()
-    assert values.max() < high
+    """Bounds and shape of a uniform sample, which comes this near to its bounds but e^-25."""
+    near = 25 * (high - low) / values.size
+    assert low <= values.min() < low + near
+    assert high - near < values.max() < high
     assert stats.kstest((values.ravel() - low) / (high - low), "uniform").pvalue > 1e-4
 
 

@@ -393,6 +393,8 @@ def test_a_float32_network_collapses_to_rounding():
     points = np.random.default_rng(0).normal(size=(400, 2))
     gap = np.abs(points @ W.T + b - network.predict_raw(points)).max()
     assert 0 < gap < 1e-6
+    product = np.linalg.multi_dot([W.astype(np.float64) for W, _ in reversed(network.layers())])
+    np.testing.assert_allclose(W, product, rtol=1e-12)
 
 
 @given(widths=st.lists(st.integers(1, 5), min_size=2, max_size=6), seed=st.integers(0, 99))

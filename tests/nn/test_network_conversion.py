@@ -10,7 +10,10 @@ from torch import nn
 from lamina._errors import ParameterError
 from lamina.nn import ACTIVATIONS, ActivationLayer, Network, Sigmoid, SiLU, Step
 
-X = torch.from_numpy(np.random.default_rng(0).normal(size=(9, 3)) * 3)
+# Small and large, so that both branches of functions with a threshold are met.
+X = torch.from_numpy(
+    np.random.default_rng(0).normal(size=(9, 3)) * np.repeat([[3.0], [9.0], [60.0]], 3, axis=0)
+)
 
 MODULES = [
     (nn.Identity(), "identity"),
@@ -59,6 +62,14 @@ def test_there_and_back_is_the_same_network(name, dtype):
     assert back.dtype is network.dtype
     assert back.n_parameters == network.n_parameters
     np.testing.assert_array_equal(back.predict_raw(X.numpy()), network.predict_raw(X.numpy()))
+
+
+def test_softplus_is_the_same_where_torch_s_default_goes_straight():
+    network = Network.from_arrays([([[1.0]], [0.0])], output_activation="softplus")
+    a = torch.linspace(15.0, 45.0, 200, dtype=torch.float64)[:, None]
+    with torch.no_grad():
+        torch.testing.assert_close(network.to_torch()(a), network(a), rtol=0, atol=0)
+        assert (nn.Softplus()(a) - network(a)).abs().max() > 1e-9
 
 
 def test_to_torch_uses_torch_s_own_modules():
