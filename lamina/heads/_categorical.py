@@ -86,7 +86,9 @@ class Categorical(Head):
         """Return K: `n_classes`, the columns of one-hot ``y``, or its largest entry plus one."""
         if self.n_classes is not None:
             return self.n_classes
-        return int(y.shape[1]) if y.ndim == 2 else max(int(np.max(y, initial=0)) + 1, 2)
+        if y.ndim == 2 and y.shape[1] > 1:
+            return int(y.shape[1])
+        return max(int(np.max(y, initial=0)) + 1, 2)
 
     def n_raw(self, n_targets: int) -> int:
         """Return the number of classes, which must agree with `n_classes` if that was given."""

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lamina._errors import ParameterError
+from lamina._errors import DataError, ParameterError
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
 
 from ._checkpoint import Checkpoint, fingerprint
-from ._data import Rows, as_rows
+from ._data import Rows, as_rows, target_array
 from ._lbfgs import run_lbfgs
 from ._ledger import RUNNING, STATUSES, STOPPED, History, Ledger
 from ._optimizers import LBFGS
@@ -39,7 +39,7 @@ class Training:
         checkpoint: Path | Checkpoint | None,
         states: Sequence[MemberState | None] | None,
     ) -> None:
-        self.tasks, self.X, self.y, self.dtype = tasks, X, np.asarray(y), dtype
+        self.tasks, self.X, self.y, self.dtype = tasks, X, target_array(y), dtype
         self.callbacks = callbacks
         self.groups = plan(tasks, 8 if dtype == "float64" else 4)
         self.ledger, self.history = Ledger.empty(len(tasks)), History()
@@ -67,9 +67,16 @@ class Training:
 
     def _target(self, head: Head, dtype: torch.dtype) -> Tensor:
         if (head, dtype) not in self._targets:
-            tensor = torch.as_tensor(head.targets(self.y))
+            tensor = torch.from_numpy(np.array(head.targets(self.y), order="C"))
             kind = dtype if tensor.is_floating_point() else tensor.dtype
-            self._targets[head, dtype] = tensor.to(dtype=kind, device=self._device)
+            converted = tensor.to(dtype=kind, device=self._device)
+            if not bool(torch.isfinite(converted).all()):
+                row = int(torch.nonzero(~torch.isfinite(converted))[0, 0])
+                raise DataError(
+                    f"y must be finite in {self.dtype}. Got {float(tensor[row].abs().max())} in "
+                    f"row {row}. Rescale y, or use dtype='float64'."
+                )
+            self._targets[head, dtype] = converted
         return self._targets[head, dtype]
 
     def _load_first_weights(self, states: Sequence[MemberState | None] | None) -> None:

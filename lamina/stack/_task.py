@@ -69,6 +69,10 @@ def make_task(index: int, member: Member, n_samples: int, n_features: int, n_raw
     if weight is not None:
         rows = _without_weightless(name, rows, weight)
     held_out = _check_rows(f"{name}.validation_rows", member.validation_rows, n_samples)
+    if weight is not None and held_out is not None and not (weight[held_out] > 0).any():
+        raise DataError(
+            f"{name}.sample_weight must be above 0 in at least one of validation_rows. Got all 0."
+        )
     assert isinstance(member.head, Head)
     return Task(
         index=index,
@@ -104,7 +108,10 @@ def _check_rows(name: str, rows: Array | None, n_samples: int) -> IntArray | Non
 def _check_weight(name: str, weight: Array | None, n_samples: int) -> FloatArray | None:
     if weight is None:
         return None
-    array = np.asarray(weight, dtype=np.float64)
+    array = np.asarray(weight)
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
+    array = array.astype(np.float64)
     if array.shape != (n_samples,):
         raise DataError(
             f"{name} must have one weight for each of the {n_samples} rows of X. "

@@ -6,15 +6,15 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from lamina._checks import check_choice, shown
 from lamina._errors import DataError, DivergedWarning, ParameterError
 from lamina._typing import DTYPES, DtypeName, Path
+from lamina.heads import Head
 
 from ._checkpoint import Checkpoint
-from ._data import Rows, as_rows
+from ._data import Rows, as_rows, target_array
 from ._fit import Training
 from ._member import Member
 from ._result import EpochReport, MemberState, StackResult
@@ -140,18 +140,21 @@ def _device(device: str | torch.device) -> torch.device:
 
 
 def _tasks(members: Sequence[Member], rows: Rows, y: Any) -> list[Task]:
-    target = np.asarray(y)
+    target = target_array(y)
     if target.shape[:1] != (rows.n_samples,):
         raise DataError(
             f"y must have one entry for each of the {rows.n_samples} rows of X. "
             f"Got shape {target.shape}."
         )
-    tasks = []
-    for i, member in enumerate(members):
-        head = member.head
-        n_raw = head.n_raw(head.n_targets(target))  # type: ignore[union-attr]
-        tasks.append(make_task(i, member, rows.n_samples, rows.n_features, n_raw))
-    return tasks
+    heads: list[Head] = [member.head for member in members]  # type: ignore[misc]
+    n_raw = {}
+    for head in dict.fromkeys(heads):
+        head.targets(target)  # what cannot be used is told before it is counted
+        n_raw[head] = head.n_raw(head.n_targets(target))
+    return [
+        make_task(i, member, rows.n_samples, rows.n_features, n_raw[head])
+        for i, (member, head) in enumerate(zip(members, heads, strict=True))
+    ]
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -45,6 +45,7 @@ def test_categorical_targets_become_class_numbers():
     assert head.targets(np.array([True, False])).dtype == np.int64
     assert head.n_targets(np.array([0, 3, 1])) == 4
     assert head.n_targets(np.eye(3)) == 3
+    assert head.n_targets(np.array([[2.0], [0.0]])) == 3
     assert Categorical(5).n_targets(np.array([0, 1])) == 5
     assert head.n_raw(4) == 4
 
