@@ -49,12 +49,12 @@ class CallbackBridge:
         if report.group != self._group:
             self._leave_group()
             self._enter_group(report)
-        stop = self._epoch.call_on_fit_task_end(
+        task, self._epoch = self._epoch, None
+        stop = task.call_on_fit_task_end(
             estimator=self._mlp,
             reconstruction_attributes=lambda: self._fitted(report),
             **self._data,
         )
-        self._epoch = None
         if not stop and report.epoch < report.max_epochs:
             self._begin_epoch(report)
         return bool(stop)

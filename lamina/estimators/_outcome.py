@@ -51,7 +51,7 @@ def survivors(mlp: BaseMLP, result: StackResult) -> list[int]:
             "weights of the best epoch are kept. Scale X and y, lower learning_rate_init, or set "
             "clip_norm.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     if lost := [i for i in diverged if i not in saved]:
         warnings.warn(
@@ -59,7 +59,7 @@ def survivors(mlp: BaseMLP, result: StackResult) -> list[int]:
             f"ensemble: {', '.join(map(str, lost))}. Scale X and y, lower learning_rate_init, or "
             "set clip_norm.",
             DivergedWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return kept
 
@@ -67,7 +67,7 @@ def survivors(mlp: BaseMLP, result: StackResult) -> list[int]:
 def warn_about_end(mlp: BaseMLP, result: StackResult, *, incremental: bool) -> None:
     """Say what a user should know about how training ended."""
     if result.interrupted:
-        warnings.warn("Training interrupted by user.", UserWarning, stacklevel=5)
+        warnings.warn("Training interrupted by user.", UserWarning, stacklevel=6)
         return
     if mlp.solver == "lbfgs":
         _warn_about_lbfgs(mlp, result)
@@ -76,7 +76,7 @@ def warn_about_end(mlp: BaseMLP, result: StackResult, *, incremental: bool) -> N
             f"Stochastic Optimizer: Maximum iterations ({mlp.max_iter}) reached and the "
             "optimization hasn't converged yet.",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     elif mlp.verbose and "converged" in result.status:
         print_stop(mlp)
@@ -101,7 +101,7 @@ def _warn_about_lbfgs(mlp: BaseMLP, result: StackResult) -> None:
             "\nYou might also want to scale the data as shown in:\n"
             "    https://scikit-learn.org/stable/modules/preprocessing.html",
             ConvergenceWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
