@@ -10,11 +10,15 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from lamina._errors import FileError, ParameterError
+from lamina.estimators import MLPClassifier, MLPRegressor
 from lamina.estimators._persistence import KINDS, load, save
 from lamina.nn import ACTIVATIONS, Network
 
@@ -27,6 +31,35 @@ NETWORKS = {
     "mixed": Network([3, 5, 4, 1], ["leaky_relu(0.2)", "prelu"], random_state=4),
     "output": Network([3, 5, 1], random_state=5, output_activation="sigmoid"),
 }
+NAMES = ["a", "b", "c"]
+LETTERS = np.array(["x", "y", "z"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+TINY = {"hidden_layer_sizes": (4,), "max_iter": 3, "random_state": 0}
+
+
+def mlps():
+    """Fitted perceptrons of every kind of target, and the methods to ask."""
+    frame = pd.DataFrame(X, columns=NAMES)
+    two = np.stack([X[:, 0] > 0, X[:, 1] > 0], axis=1).astype(int)
+    asked = ("predict", "predict_proba")
+    return {
+        "letters": (MLPClassifier(**TINY).fit(X, LETTERS), asked),
+        "binary": (MLPClassifier(**TINY, class_weight={0: 2.0}).fit(X, two[:, 0]), asked),
+        "truth": (MLPClassifier(**TINY).fit(X, X[:, 0] > 0), asked),
+        "objects": (MLPClassifier(**TINY).fit(X, LETTERS.astype(object)), asked),
+        "multilabel": (MLPClassifier(**TINY, activation="prelu").fit(X, two), asked),
+        "float32": (MLPClassifier(**TINY).fit(X.astype(np.float32), LETTERS), asked),
+        "sparse": (MLPClassifier(**TINY).fit(scipy.sparse.csr_matrix(X), LETTERS), asked),
+        "early": (MLPClassifier(**TINY, early_stopping=True).fit(X, LETTERS), asked),
+        "members": (MLPClassifier(**TINY, n_members=3).fit(X, LETTERS), asked),
+        "frame": (MLPClassifier(**TINY).fit(frame, LETTERS), asked),
+        "number": (MLPRegressor(**TINY, activation="gelu").fit(X, X[:, 0]), asked[:1]),
+        "numbers": (MLPRegressor(**TINY, n_members=2).fit(X, X[:, :2]), asked[:1]),
+        "counts": (MLPRegressor(**TINY, loss="poisson").fit(X, np.abs(X[:, 0])), asked[:1]),
+        "lbfgs": (MLPRegressor(**TINY, solver="lbfgs").fit(X, X[:, 0]), asked[:1]),
+        "linear": (MLPRegressor(**(TINY | {"hidden_layer_sizes": ()})).fit(X, X[:, 0]), asked[:1]),
+    }
+
+
 IN_ANOTHER_PROCESS = """
 import pickle, sys
 import torch
@@ -89,6 +122,37 @@ def test_networks_predict_the_same_in_a_new_process(tmp_path):
         np.testing.assert_array_equal(answer, expected)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_mlps_predict_the_same_in_a_new_process(tmp_path):
+    questions, expected = [], []
+    for name, (mlp, methods) in mlps().items():
+        save(mlp, tmp_path / name)
+        for method in methods:
+            data = pd.DataFrame(X, columns=NAMES) if name == "frame" else X
+            questions.append((tmp_path / name, method, data))
+            expected.append(getattr(mlp, method)(data))
+    for question, ours, theirs in zip(questions, expected, elsewhere(questions), strict=True):
+        assert ours.dtype == theirs.dtype, question
+        np.testing.assert_array_equal(ours, theirs, err_msg=str(question[:2]))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_mlp_comes_back_with_its_parameters_and_attributes(tmp_path):
+    for name, (mlp, _) in mlps().items():
+        save(mlp, tmp_path / name)
+        loaded = load(tmp_path / name)
+        assert type(loaded) is type(mlp)
+        assert repr(loaded.get_params()) == repr(mlp.get_params())
+        assert set(vars(mlp)) - set(vars(loaded)) <= {"_optimizer", "_random_state"}
+        for attribute in ("n_iter_", "n_features_in_", "loss_", "loss_curve_", "t_"):
+            if attribute in vars(mlp):
+                assert getattr(loaded, attribute) == getattr(mlp, attribute), (name, attribute)
+        pd.testing.assert_frame_equal(loaded.history_, mlp.history_)
+        if isinstance(mlp, MLPClassifier):
+            assert loaded.classes_.dtype == mlp.classes_.dtype
+            np.testing.assert_array_equal(loaded.classes_, mlp.classes_)
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_comes_back_whole(tmp_path, name):
     network = NETWORKS[name]
@@ -116,6 +180,17 @@ def test_an_object_of_another_kind_is_refused(tmp_path, model):
     with pytest.raises(ParameterError) as caught:
         save(model, tmp_path / "model")
     assert str(caught.value).startswith(f"model must be one of {', '.join(KINDS)} to be saved.")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "model", [MLPClassifier(), MLPRegressor()], ids=["classifier", "regressor"]
+)
+def test_what_is_not_fitted_is_refused(tmp_path, model):
+    with pytest.raises(
+        NotFittedError, match=f"This {type(model).__name__} instance is not fitted"
+    ):
+        save(model, tmp_path / "model")
     assert os.listdir(tmp_path) == []
 
 
