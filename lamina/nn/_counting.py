@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from ._activation import Activation
 from ._layer_sizes import check_layer_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ def count_parameters(sizes: Sequence[int]) -> int:
 def count_table(counts: Sequence[LayerCount]) -> pd.DataFrame:
     """Return the counts as a table indexed by layer, from 1."""
     columns = ("inputs", "outputs", "weights", "biases", "slopes", "parameters")
+    import pandas as pd
+
     table = pd.DataFrame({name: [getattr(c, name) for c in counts] for name in columns})
     table["text"] = [str(count) for count in counts]
     table.index = pd.RangeIndex(1, len(counts) + 1, name="layer")

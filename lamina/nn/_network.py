@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
@@ -22,6 +21,9 @@ from ._layer_arrays import common_dtype, layer_tensors, slope_tensors, torch_dty
 from ._layer_sizes import all_activations, check_layer_sizes
 from ._notation import describe
 from ._state import read_state, state_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Network(nn.Module):

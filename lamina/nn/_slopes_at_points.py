@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -14,6 +14,9 @@ from lamina._checks import check_real
 from ._activation import Activation
 from ._activations import ACTIVATIONS, get_activation
 from ._arrays import numeric_array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def derivative_table(
@@ -52,6 +55,8 @@ def derivative_table(
     """
     a = torch.from_numpy(numeric_array("points", points).astype(np.float64).reshape(-1))
     chosen = [get_activation(spec) for spec in activations or ACTIVATIONS]
+    import pandas as pd
+
     table = pd.DataFrame([f.derivative(a).numpy() for f in chosen], columns=a.tolist())
     table.index = pd.Index([f.spec for f in chosen], name="activation")
     return table

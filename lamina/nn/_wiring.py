@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from lamina._checks import check_integer, shown
 from lamina._errors import DataError
@@ -15,6 +15,9 @@ from lamina._typing import Array, FloatArray
 from ._arrays import numeric_array
 from ._network import Network
 from ._smooth import Sigmoid
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_POINTS = 16
 
@@ -168,6 +171,8 @@ def truth_table(network: Network) -> pd.DataFrame:
     X = np.array(list(itertools.product([0.0, 1.0], repeat=n_inputs)))
     hidden = np.hstack([np.empty((len(X), 0)), *network.hidden(X)])
     columns = {"x": X, "z": hidden, "y": network.predict_raw(X)}
+    import pandas as pd
+
     table = pd.DataFrame(
         {f"{letter}{i + 1}": v[:, i] for letter, v in columns.items() for i in range(v.shape[1])}
     )
