@@ -118,11 +118,13 @@ def fit(
     say.note(f"Reading {data}")
     X, y = split_target(read_table(data), target, task)
     kind = infer_task(y) if task == "auto" else task
+    if task == "auto" and kind == "classification" and y.dtype.kind in "iuf":
+        say.note("These numbers are taken for classes. If they are not: --task regression")
     fitted = _fit(X, y, options, say, classes=kind == "classification")
     save(fitted.model, output)
-    _report(fitted, options, output, say)
+    _report(fitted, output, say)
     say.document(_document(fitted, options, data, output))
-    _say_next(fitted, data, output, say)
+    say.next(f"lamina predict {quoted(str(output))} {quoted(str(data))} -o predictions.csv")
     return INTERRUPTED if fitted.interrupted else 0
 
 
@@ -169,7 +171,7 @@ def _fit(
     )
 
 
-def _report(fitted: Fitted, options: Options, output: Path, say: Output) -> None:
+def _report(fitted: Fitted, output: Path, say: Output) -> None:
     """Print what the columns were taken for, and the scores."""
     columns = fitted.model.encoder_.report()
     say.table(
@@ -227,8 +229,3 @@ def _document(fitted: Fitted, options: Options, data: Path, output: Path) -> dic
         else {"name": fitted.baseline.name, "scores": fitted.baseline.scores},
         "columns": fitted.model.encoder_.report().to_dict("records"),
     }
-
-
-def _say_next(fitted: Fitted, data: Path, output: Path, say: Output) -> None:
-    """Say which command is useful now."""
-    say.next(f"lamina predict {quoted(str(output))} {quoted(str(data))} -o predictions.csv")

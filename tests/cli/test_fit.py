@@ -108,11 +108,13 @@ def test_on_request_nothing_is_held_out(fit, files):
 def test_a_task_can_be_given(fit, files, tmp_path):
     frame = pd.read_csv(files.houses).assign(price=lambda t: (t.price // 150).astype(int))
     frame.to_csv(tmp_path / "coded.csv", index=False)
-    kinds = [
-        json.loads(fit(tmp_path / "coded.csv", "price", "--json", *task).out)["task"]
-        for task in [(), ("--task", "regression")]
-    ]
-    assert kinds == ["classification", "regression"]
+    guessed = fit(tmp_path / "coded.csv", "price", "--json")
+    given = fit(tmp_path / "coded.csv", "price", "--json", "--task", "regression")
+    assert json.loads(guessed.out)["task"] == "classification"
+    assert json.loads(given.out)["task"] == "regression"
+    hint = "These numbers are taken for classes. If they are not: --task regression"
+    assert hint in guessed.notes
+    assert hint not in given.notes
 
 
 def test_numbers_can_be_declared_codes(fit, files, tmp_path):
