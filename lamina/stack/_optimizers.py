@@ -9,7 +9,8 @@ Adam        m ← β₁m + (1−β₁)g;  s ← β₂s + (1−β₂)g²;
             θ ← θ − η·√(1−β₂ᵗ)/(1−β₁ᵗ) · m/(√s + ε)
 AdamW       the same, after θ ← (1 − ηλ)θ on weights
 RMSprop     s ← ρs + (1−ρ)g²;  v ← μv + g/(√s + ε);  θ ← θ − ηv
-Muon        m ← μm + g on each hidden matrix, θ ← θ − η·√max(1, out/in)·orthogonal(g + μm);
+Muon        m ← μm + g on each hidden matrix,
+            θ ← (1 − ηλ)θ − η·√max(1, out/in)·orthogonal(g + μm);
             AdamW for biases and the output layer
 LBFGS       SciPy's L-BFGS-B on all rows at once
 ==========  =====================================================================
@@ -164,7 +165,8 @@ class Muon(Optimizer):
     """Orthogonalised momentum for hidden matrices, AdamW for everything else.
 
     The output layer, all biases and learned slopes move by AdamW with the learning rate
-    times ``adamw_ratio``: a good Muon rate (0.02) is far above a good AdamW rate.
+    times ``adamw_ratio``, in the decay of weights too: a good Muon rate (0.02) is far above a
+    good AdamW rate.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def train_step(run: GroupRun, batch: Batch, step: int, rate: Column, plain: Colu
     if run.clips:
         clip(run)
     if run.shrinks:
-        run.weights.mul_(1.0 - plain * run.shrink)
+        run.updater.shrink(run.weights, plain * run.shrink)
     run.updater.step(run.theta, run.grad, run.moments, rate, plain)
     return loss
 

@@ -82,6 +82,10 @@ class Updater:
         """Move ``theta`` in place; ``rate`` comes from `rates`, ``plain`` is uncorrected."""
         raise NotImplementedError(f"{type(self).__name__} must define step().")
 
+    def shrink(self, weights: Tensor, share: Column) -> None:
+        """Take ``share`` off the weights, the first columns of the buffer: decoupled decay."""
+        weights.mul_(1.0 - share)
+
 
 class SGDUpdater(Updater):
     """Momentum: v ← μv − ηg."""
@@ -200,6 +204,11 @@ class MuonUpdater(AdamUpdater):
         for block, scale in zip(self.matrices, self.scales, strict=True):
             weight, gradient, momentum = (block.view(t) for t in (theta, grad, moments[0]))
             self._orthogonal_step(weight, gradient, momentum, scale, _cube(plain))
+
+    def shrink(self, weights: Tensor, share: Column) -> None:
+        """Take less off the output layer, whose learning rate is smaller."""
+        weights[:, : self.split].mul_(1.0 - share)
+        weights[:, self.split :].mul_(1.0 - self.optimizer.adamw_ratio * share)
 
     def _orthogonal_step(
         self, weight: Tensor, grad: Tensor, momentum: Tensor, scale: Tensor, rate: Column
