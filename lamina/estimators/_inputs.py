@@ -31,18 +31,19 @@ def check_training_data(
     """
     wanted = (np.float64, np.float32) if dtype is None else np.dtype(dtype)
     try:
-        X_checked, y_checked = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse="csr",
-            multi_output=True,
-            y_numeric=numeric_target,
-            dtype=wanted,
-            reset=reset,
-        )
+        with np.errstate(over="ignore"):  # a value too large for float32 is refused below
+            X_checked, y_checked = validate_data(
+                estimator,
+                X,
+                y,
+                accept_sparse="csr",
+                multi_output=True,
+                y_numeric=numeric_target,
+                dtype=wanted,
+                reset=reset,
+            )
     except ValueError as error:
-        raise _located(error, X, y, numeric_target) from error
+        raise _located(error, X, y, numeric_target, dtype or "float64") from error
     return X_checked, y_checked
 
 
@@ -51,7 +52,7 @@ def check_new_data(estimator: BaseEstimator, X: Any) -> Any:
     try:
         checked = validate_data(estimator, X, accept_sparse="csr", reset=False)
     except ValueError as error:
-        raise _located(error, X, None, False) from error
+        raise _located(error, X, None, False, "float64") from error
     return checked
 
 
@@ -62,11 +63,13 @@ def located_weight(sample_weight: Any, error: ValueError) -> ValueError:
     return error
 
 
-def _located(error: ValueError, X: Any, y: Any, numeric_target: bool) -> ValueError:
+def _located(
+    error: ValueError, X: Any, y: Any, numeric_target: bool, dtype: DtypeName
+) -> ValueError:
     """Return a sentence that names row and column, or the error itself if it is about neither."""
     text = str(error)
     if text.startswith("Input X contains"):
-        return _unusable("X", X) or error
+        return _unusable("X", X, dtype) or error
     if text.startswith("Input y contains"):
         return _unusable("y", y) or error
     if "could not convert" in text or "to float" in text:
@@ -77,33 +80,41 @@ def _located(error: ValueError, X: Any, y: Any, numeric_target: bool) -> ValueEr
     return error
 
 
-def _unusable(name: str, values: Any) -> DataError | None:
-    """Return the sentence about the first NaN or infinity."""
-    for row, column, cell in _cells(values):
-        if _is_missing(cell) or _is_infinite(cell):
-            what = "NaN" if _is_missing(cell) else "infinity"
+def _unusable(name: str, values: Any, dtype: DtypeName = "float64") -> DataError | None:
+    """Return the sentence about the first value that is not finite in the precision."""
+    largest = float(np.finfo(dtype).max)
+    for row, column, cell in _cells(values, largest):
+        what = _trouble(cell, largest)
+        if what:
             return DataError(
                 f"{name} must hold finite numbers. Input {name} contains {what} in row {row}"
-                f"{_column_name(values, column)}. {_CURES[name][what]}"
+                f"{_column_name(values, column)}. {_CURES[name][what == 'NaN']}"
             )
     return None
 
 
+def _trouble(cell: Any, largest: float) -> str:
+    """Return what is wrong with a cell, or an empty string."""
+    if _is_missing(cell):
+        return "NaN"
+    if not isinstance(cell, (float, np.floating)) or abs(cell) <= largest:
+        return ""
+    return "infinity" if math.isinf(cell) else f"{cell:g}, too large for float32,"
+
+
 _CURES = {
-    "X": {
-        "NaN": "Fill or drop missing values first, or use lamina's TableClassifier or "
-        "TableRegressor, which take them as they are.",
-        "infinity": "Replace it by a finite number or drop the row.",
-    },
-    "y": {
-        "NaN": "Drop the rows whose target is missing.",
-        "infinity": "Replace it by a finite number or drop the row.",
-    },
-    "sample_weight": {
-        "NaN": "Use 0 to leave a row out.",
-        "infinity": "Use a finite number.",
-    },
+    "X": (
+        "Replace it by a smaller number or drop the row.",
+        "Fill or drop missing values first, or use lamina's TableClassifier or TableRegressor, "
+        "which take them as they are.",
+    ),
+    "y": (
+        "Replace it by a smaller number or drop the row.",
+        "Drop the rows whose target is missing.",
+    ),
+    "sample_weight": ("Use a finite number.", "Use 0 to leave a row out."),
 }
+"""What to do about a value that is too large, and about one that is missing."""
 
 
 def _text(name: str, values: Any) -> DataError | None:
@@ -150,8 +161,8 @@ def refuse_text_target(y: Array) -> None:
         raise _text("y", y) or DataError(f"y must hold numbers. Got an array of type {y.dtype}.")
 
 
-def _cells(values: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield row, column and value of each cell of a table, row by row."""
+def _cells(values: Any, largest: float = math.inf) -> Iterator[tuple[int, int, Any]]:
+    """Yield row, column and value of each cell of a table, of an array of floats of wrong ones."""
     matrix: Any = values
     if sp.issparse(values):
         entries = matrix.tocoo()
@@ -159,9 +170,8 @@ def _cells(values: Any) -> Iterator[tuple[int, int, Any]]:
         return
     array = np.asarray(values)
     places: Iterable[tuple[Any, ...]] = np.ndindex(array.shape)
-    if array.dtype.kind == "f":  # only what can be wrong, since tables may be long
-        array = np.where(np.isfinite(array), 0.0, array)
-        places = (tuple(place) for place in np.argwhere(array != 0))
+    if array.dtype.kind == "f":
+        places = (tuple(place) for place in np.argwhere(~(np.abs(array) <= largest)))
     for place in places:
         yield place[0], place[1] if len(place) > 1 else 0, array[place]
 
@@ -179,10 +189,6 @@ def _is_missing(cell: Any) -> bool:
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(cell, (float, np.floating)) and math.isnan(cell)
-
-
-def _is_infinite(cell: Any) -> bool:
-    return isinstance(cell, (float, np.floating)) and math.isinf(cell)
 
 
 def _is_number(cell: str | bytes) -> bool:
