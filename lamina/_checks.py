@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from ._errors import ParameterError
 
 
@@ -36,6 +38,13 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> str:
     raise ParameterError(
         f"{name} must be one of {choices}. Got {shown(value)}.{suggestion(value, names)}"
     )
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False; 0, 1 and texts are neither."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ParameterError(f"{name} must be True or False. Got {shown(value)}.")
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:

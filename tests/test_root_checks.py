@@ -108,6 +108,18 @@ def test_sizes_become_a_tuple_of_ints(value, sizes):
     assert all(type(size) is int for size in result)
 
 
+@pytest.mark.parametrize("value", [True, False, np.bool_(True)])
+def test_a_flag_becomes_a_bool(value):
+    assert _checks.check_flag("early", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", [0, 1, "yes", None])
+def test_a_flag_is_no_number_and_no_text(value):
+    assert sentence(_checks.check_flag, "early", value) == (
+        f"early must be True or False. Got {value!r}."
+    )
+
+
 @pytest.mark.parametrize("value", ["64", b"64", 2.5, None, True])
 def test_sizes_are_no_text_and_no_fraction(value):
     assert sentence(_checks.check_sizes, "sizes", value) == (

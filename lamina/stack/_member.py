@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
-from lamina._checks import check_choice, check_integer, check_real, check_sizes, shown
+from lamina._checks import (
+    check_choice,
+    check_flag,
+    check_integer,
+    check_real,
+    check_sizes,
+    shown,
+)
 from lamina._errors import ParameterError
 from lamina._typing import Array
 from lamina.heads import Head, Normal, get_head
@@ -132,6 +140,9 @@ class Member:
         put(self, "batch_size", check_integer("batch_size", self.batch_size, 1))
         put(self, "max_epochs", check_integer("max_epochs", self.max_epochs, 0))
         self._check_numbers()
+        check_flag("shuffle", self.shuffle)
+        if self.keep_best != "auto":
+            check_flag("keep_best, if not 'auto',", self.keep_best)
         check_choice("monitor", self.monitor, MONITORS)
         if self.monitor.startswith("valid") and self.validation_rows is None:
             raise ParameterError(
@@ -146,7 +157,10 @@ class Member:
         check_real("dropout", self.dropout, 0.0, 1.0, open_maximum=True)
         if self.clip_norm is not None:
             check_real("clip_norm", self.clip_norm, 0.0, open_minimum=True)
-        if self.patience is not None and not self.patience >= 0:
+        check_real("tol", self.tol, 0.0)
+        if self.patience is not None and not (
+            isinstance(self.patience, Real) and self.patience >= 0
+        ):
             raise ParameterError(
                 f"patience must be None or a number of epochs of at least 0. "
                 f"Got {shown(self.patience)}."

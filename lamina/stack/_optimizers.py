@@ -31,7 +31,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lamina._checks import check_choice, check_integer, check_real, shown
+from lamina._checks import check_choice, check_flag, check_integer, check_real, shown
 from lamina._errors import ParameterError
 
 
@@ -80,6 +80,7 @@ class SGD(Optimizer):
 
     def __post_init__(self) -> None:
         check_real("SGD momentum", self.momentum, 0.0, 1.0)
+        check_flag("SGD nesterov", self.nesterov)
 
 
 @dataclass(frozen=True)
@@ -199,6 +200,7 @@ class Muon(Optimizer):
 
     def __post_init__(self) -> None:
         _check_rates(self, "momentum", "beta_1", "beta_2")
+        check_flag("Muon nesterov", self.nesterov)
         check_integer("Muon n_steps", self.n_steps, 1)
         check_real("Muon adamw_ratio", self.adamw_ratio, 0.0)
         check_real("Muon epsilon", self.epsilon, 0.0, open_minimum=True)
@@ -261,7 +263,7 @@ def get_optimizer(spec: str | Optimizer) -> Optimizer:
     >>> get_optimizer("sgd")
     SGD(momentum=0.9, nesterov=True)
     """
-    if isinstance(spec, Optimizer):
+    if isinstance(spec, Optimizer) and type(spec) in OPTIMIZERS.values():
         return spec
     if not isinstance(spec, str):
         raise ParameterError(
