@@ -173,7 +173,7 @@ class Cosine(Schedule):
         """Return the factors of the epoch's steps."""
         total = n_steps * max_epochs
         step = epoch * n_steps + np.arange(n_steps)
-        rising = (step + 1) / max(self.warmup * total, 1.0)
+        rising = np.minimum((step + 1) / max(self.warmup * total, 1.0), 1.0)
         fall = _rise(np.maximum(step / total, self.warmup), self.warmup, 1.0, self.final)
         return np.where(step < self.warmup * total, rising, fall)
 
