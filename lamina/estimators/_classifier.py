@@ -154,8 +154,9 @@ class MLPClassifier(Decisions):
       stopping the weights of the best epoch are kept, with a warning.
     - With ``warm_start`` patience begins anew in each call, so that a second call does not
       stop after its first epoch.
-    - The split for early stopping is stratified for any number of classes. With three and
-      more, every class keeps a row to train on, and one with a single row is never held out.
+    - The split for early stopping is stratified for any number of classes, and every class
+      keeps a row to train on. Of three and more classes one with a single row is never held
+      out; of two it is refused, as in scikit-learn.
     - A single class is accepted: it is predicted with probability 1, in one column.
     - Of two classes the first has probability σ(−a), which stays exact where 1 − σ(a) is 0.
 

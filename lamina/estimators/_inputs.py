@@ -97,9 +97,12 @@ def _trouble(cell: Any, largest: float) -> str:
     """Return what is wrong with a cell, or an empty string."""
     if _is_missing(cell):
         return "NaN"
-    if not isinstance(cell, (float, np.floating)) or abs(cell) <= largest:
+    if not isinstance(cell, (float, np.floating)):
         return ""
-    return "infinity" if math.isinf(cell) else f"{cell:g}, too large for float32,"
+    size = abs(float(cell))
+    if size <= largest:
+        return ""
+    return "infinity" if math.isinf(size) else f"{float(cell):g}, too large for float32,"
 
 
 _CURES = {

@@ -36,6 +36,12 @@ from ._state import from_state, to_state
 if TYPE_CHECKING:
     import pandas as pd
 
+REPLACED = (
+    *("coefs_", "intercepts_", "_networks", "_slopes", "_no_improvement_count"),
+    *("loss_curve_", "best_loss_", "validation_scores_", "best_validation_score_"),
+)
+"""Attributes that not every fit sets, so that a new one must not leave an old one's behind."""
+
 
 class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A multilayer perceptron with scikit-learn's parameters, trained by the stack.
@@ -197,6 +203,9 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             self, result, plan, problem, kept, fresh=fresh, incremental=incremental
         )
         networks = [result.networks[i] for i in kept]
+        if fresh:
+            for name in REPLACED:
+                self.__dict__.pop(name, None)
         self._set(self._fitted_by_networks(networks, problem, dtype) | curves)
         warn_about_end(self, result, incremental=incremental)
 

@@ -118,20 +118,20 @@ def fitted_attributes(
     """Return the attributes that describe the training, in scikit-learn's words and units."""
     curves = _mean_curves(result, kept)
     n_iter = max(result.n_epochs)
-    t = (0 if fresh else mlp.t_) + n_iter * plan.n_train
+    t = (0 if fresh else getattr(mlp, "t_", 0)) + n_iter * plan.n_train
     attributes: dict[str, Any] = {
         "n_iter_": n_iter,
         "t_": t,
         "loss_": _last_loss(mlp, result, problem, curves["train_loss"]),
-        "_history": _history(mlp, result, fresh=fresh, incremental=incremental),
+        "_history": _history(mlp, result, fresh=fresh),
     }
     if mlp.solver == "lbfgs":
         return attributes | {"_optimizer": _last_training(mlp, result, t)}
 
-    earlier = [] if fresh else list(mlp.loss_curve_)
+    earlier: list[float] = [] if fresh else list(getattr(mlp, "loss_curve_", []))
     attributes["loss_curve_"] = earlier + curves["train_loss"]
     if mlp.early_stopping:
-        before = [] if fresh else list(mlp.validation_scores_ or [])
+        before = [] if fresh else list(getattr(mlp, "validation_scores_", None) or [])
         scores = curves["valid_score"]
         attributes["validation_scores_"] = before + scores
         attributes["best_validation_score_"] = _largest(scores)
@@ -144,7 +144,7 @@ def fitted_attributes(
 
     best, idle = math.inf, 0
     if incremental and not fresh:
-        best, idle = min(earlier, default=math.inf), mlp._no_improvement_count
+        best, idle = min(earlier, default=math.inf), getattr(mlp, "_no_improvement_count", 0)
     adaptive = isinstance(schedule(mlp), Adaptive)
     idle = idle_epochs(mlp, values, best, idle, adaptive=adaptive)
     last = _last_training(mlp, result, t)
@@ -196,15 +196,15 @@ def _largest(scores: Sequence[float]) -> float:
     return max(finite, default=-math.inf)
 
 
-def _history(mlp: BaseMLP, result: StackResult, *, fresh: bool, incremental: bool) -> History:
+def _history(mlp: BaseMLP, result: StackResult, *, fresh: bool) -> History:
     """Return the columns of the history, earlier calls first; epochs count on."""
     before: History = {} if fresh else getattr(mlp, "_history", {})
     columns = {name: values.tolist() for name, values in result.columns.items()}
-    if before and not incremental:
-        done = max(before["epoch"], default=0)
-        columns["epoch"] = [epoch + done for epoch in columns["epoch"]]
     if not before:
         return columns
+    done = max(before["epoch"], default=0)
+    if min(columns["epoch"], default=done + 1) <= done:
+        columns["epoch"] = [epoch + done for epoch in columns["epoch"]]
     for name, values in columns.items():
         before[name].extend(values)  # in place: partial_fit may be called very often
     return before

@@ -134,6 +134,35 @@ def test_history_has_a_row_for_each_member_and_epoch():
     np.testing.assert_allclose(by_epoch["valid_score"].mean(), model.validation_scores_)
 
 
+def test_a_new_fit_leaves_nothing_of_the_old_one_behind():
+    model = fitted(early_stopping=True)
+    with warnings.catch_warnings(action="ignore"):
+        model.set_params(solver="lbfgs", early_stopping=False).fit(X, Y)
+    for name in ("loss_curve_", "validation_scores_", "best_loss_"):
+        assert not hasattr(model, name)
+    with warnings.catch_warnings(action="ignore"):
+        model.set_params(solver="adam", n_members=2).fit(X, Y)
+        assert "coefs_" not in vars(model)
+        model.set_params(n_members=1).fit(X, Y)
+    assert_same(model, fitted())
+
+
+def test_solvers_may_take_turns():
+    model = fitted(solver="lbfgs", warm_start=True)
+    with warnings.catch_warnings(action="ignore"):
+        for solver in ("adam", "sgd", "lbfgs", "adam"):
+            model.set_params(solver=solver).fit(X, Y)
+    assert model.history_["epoch"].tolist() == list(range(1, 26))
+    assert len(model.loss_curve_) == 15
+
+
+def test_an_lbfgs_ensemble_is_one_fit_for_each_member():
+    model = fitted(MLPRegressor, X[:, 0], solver="lbfgs", n_members=2)
+    alone = fitted(MLPRegressor, X[:, 0], solver="lbfgs")
+    assert len(model.networks_) == 2
+    np.testing.assert_allclose(model.networks_[0].predict_raw(X)[:, 0], alone.predict(X))
+
+
 COPIES = {
     "clone and fit": lambda model: clone(model).fit(X, Y),
     "deepcopy": copy.deepcopy,
