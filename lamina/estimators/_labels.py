@@ -57,7 +57,7 @@ class Labels:
         if wrong.size:
             row, column = (int(i) for i in wrong[0])
             raise DataError(
-                f"y must be 0 or 1. Got {dense[row, column]!r} in row {row}, column {column}."
+                f"y must be 0 or 1. Got {dense[row, column].item()} in row {row}, column {column}."
             )
         return dense.astype(np.float64)
 

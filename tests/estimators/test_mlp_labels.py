@@ -10,10 +10,13 @@ import pytest
 import scipy.sparse as sp
 import sklearn.neural_network as sk
 from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
 from sklearn.metrics import accuracy_score
 
 from lamina._errors import DataError
 from lamina.estimators import MLPClassifier
+from lamina.estimators._labels import Labels
+from lamina.estimators._state import _pack_labels
 
 RNG = np.random.RandomState(0)
 X = RNG.normal(size=(50, 3))
@@ -166,6 +169,21 @@ def test_partial_fit_learns_classes_that_come_late():
     assert model.predict_proba(X).shape == (50, 3)
 
 
+def test_a_column_of_labels_is_flattened_with_a_warning():
+    with (
+        pytest.warns(DataConversionWarning, match="column-vector y"),
+        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+    ):
+        model = MLPClassifier(**FEW).fit(X, NUMBERS[:, None])
+    np.testing.assert_array_equal(model.predict(X), fitted(NUMBERS).predict(X))
+
+
+def test_labels_that_json_does_not_hold_cannot_be_saved():
+    labels = Labels(np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]"))
+    with pytest.raises(DataError, match="classes_ must be texts, numbers or truth values"):
+        _pack_labels(labels, {})
+
+
 MISTAKES = {
     "unknown label": (
         lambda: (
@@ -195,6 +213,14 @@ MISTAKES = {
             .partial_fit(X, np.stack([NUMBERS > 0, NUMBERS > 1], axis=1).astype(int))
         ),
         "was not fitted with multilabel input",
+    ),
+    "another number than 0 and 1": (
+        lambda: (
+            MLPClassifier()
+            .partial_fit(X, np.stack([NUMBERS > 0, NUMBERS > 1], axis=1).astype(int))
+            .partial_fit(X[:2], [[0, 1], [1, 2]])
+        ),
+        r"y must be 0 or 1\. Got 2 in row 1, column 1",
     ),
     "several columns of classes": (
         lambda: MLPClassifier().fit(X, np.stack([NUMBERS, NUMBERS], axis=1)),
