@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
@@ -88,19 +89,30 @@ class Training:
         for run in self.runs:
             for place, task in enumerate(run.group.tasks):
                 state = None if states is None else states[task.index]
-                arrays = initial_arrays(task) if state is None else state.parameters
-                run.layout.pack(arrays, task.sizes, run.store["theta"][place])
                 if state is not None:
                     self._load_state(run, place, task, state)
+                else:
+                    run.layout.pack(initial_arrays(task), task.sizes, run.store["theta"][place])
 
     def _load_state(self, run: GroupRun, place: int, task: Task, state: MemberState) -> None:
+        if not isinstance(state, MemberState):
+            raise ParameterError(
+                f"states[{task.index}] must be None or a MemberState. Got {shown(state)}."
+            )
         if len(state.moments) != run.n_moments:
             raise ParameterError(
                 f"states[{task.index}] must come from a member with the same optimizer. "
                 f"Got {len(state.moments)} moments where {run.n_moments} are needed."
             )
-        for i, arrays in enumerate(state.moments):
-            run.layout.pack(arrays, task.sizes, run.store[f"moment{i}"][place])
+        names = ["theta", *(f"moment{i}" for i in range(run.n_moments))]
+        for name, arrays in zip(names, [state.parameters, *state.moments], strict=True):
+            if [array.shape for array in arrays] != task.shapes:
+                raise ParameterError(
+                    f"states[{task.index}] must come from a member with the same layers, which "
+                    f"have parameters of shapes {task.shapes}. "
+                    f"Got {[array.shape for array in arrays]}."
+                )
+            run.layout.pack(arrays, task.sizes, run.store[name][place])
         ledger = self.ledger
         ledger.epoch[task.index], ledger.step[task.index] = state.epoch, state.step
         ledger.seen[task.index], ledger.lr_scale[task.index] = state.seen, state.lr_scale

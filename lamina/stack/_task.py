@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._random import INIT, generator
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
-from lamina.nn import Network, PReLU, initialise
+from lamina.nn import Identity, Network, PReLU, initialise
 
 from ._member import Member
 from ._optimizers import LBFGS
@@ -59,6 +62,13 @@ class Task:
     def learned(self) -> tuple[bool, ...]:
         """For each hidden layer, whether its activation learns slopes."""
         return tuple(activation.learned for activation in self.member.activations)
+
+    @property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Shapes of the weights, then of the biases, then of the learned slopes."""
+        weights = [(n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
+        slopes = [n for n, learns in zip(self.member.sizes, self.learned, strict=True) if learns]
+        return [*weights, *((n,) for n in (*self.sizes[1:], *slopes))]
 
 
 def make_task(index: int, member: Member, n_samples: int, n_features: int, n_raw: int) -> Task:
@@ -146,8 +156,7 @@ def initial_arrays(task: Task) -> list[FloatArray]:
         if isinstance(activation, PReLU)
     ]
     if isinstance(member.init, (list, tuple)):
-        layers = [(np.asarray(w), np.asarray(b)) for w, b in member.init]
-        _check_shapes(task, layers)
+        layers = _layers(task, member.init)
     else:
         rng = generator(member.seed, INIT)
         layers = initialise(task.sizes, member.init, member.activations, rng)  # type: ignore[arg-type]
@@ -155,22 +164,34 @@ def initial_arrays(task: Task) -> list[FloatArray]:
 
 
 def _network_arrays(task: Task, net: Network) -> list[FloatArray]:
-    layers = [(np.asarray(w), np.asarray(b)) for w, b in net.layers()]
-    _check_shapes(task, layers)
-    if tuple(net.activations[:-1]) != task.member.activations:
+    layers = _layers(task, net.layers())
+    wanted = (*task.member.activations, Identity())
+    if tuple(net.activations) != wanted:
         raise ParameterError(
             f"members[{task.index}].init must be a network with the member's activations "
-            f"{task.member.activations}. Got {tuple(net.activations[:-1])}."
+            f"{wanted}, the last one after the output layer. Got {tuple(net.activations)}."
         )
     slopes = [s.detach().cpu().numpy().reshape(-1) for s in net.slopes if s is not None]
     return [w for w, _ in layers] + [b for _, b in layers] + slopes
 
 
-def _check_shapes(task: Task, layers: list[tuple[Array, Array]]) -> None:
-    wanted = [(o, i) for i, o in zip(task.sizes[:-1], task.sizes[1:], strict=True)]
-    got = [tuple(w.shape) for w, _ in layers]
-    if got != wanted or [b.shape for _, b in layers] != [(o,) for o, _ in wanted]:
+def _layers(task: Task, init: Sequence[Any]) -> Sequence[tuple[FloatArray, FloatArray]]:
+    """Return the user's weights and biases as arrays that fit the member."""
+    name = f"members[{task.index}].init"
+    try:
+        layers = [(np.array(w, dtype=np.float64), np.array(b, dtype=np.float64)) for w, b in init]
+    except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"members[{task.index}].init must have weights (out, in) of shapes {wanted} and "
-            f"biases to match. Got weights of shapes {got}."
+            f"{name} must be pairs (W, b) of arrays, one for each layer. Got {shown(init)}."
+        ) from error
+    n_layers = len(task.sizes) - 1
+    wanted = task.shapes[:n_layers]
+    got = [w.shape for w, _ in layers]
+    if got != wanted or [b.shape for _, b in layers] != task.shapes[n_layers : 2 * n_layers]:
+        raise ParameterError(
+            f"{name} must have weights (out, in) of shapes {wanted} and biases to match. "
+            f"Got weights of shapes {got}."
         )
+    if not all(np.isfinite(array).all() for layer in layers for array in layer):
+        raise ParameterError(f"{name} must be finite. Got NaN or infinity.")
+    return layers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -104,11 +104,9 @@ def train(
     """
     check_choice("backend", backend, BACKENDS)
     check_choice("dtype", dtype, DTYPES)
-    if not members:
-        raise ParameterError("members must hold at least one Member. Got none.")
-    for i, member in enumerate(members):
-        if not isinstance(member, Member):
-            raise ParameterError(f"members[{i}] must be a Member. Got {shown(member)}.")
+    members = _members(members)
+    if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
+        raise ParameterError(f"callbacks must be a list of callables. Got {shown(callbacks)}.")
     where = _device(device)
     rows = as_rows(X, getattr(torch, dtype), where)
     tasks = _tasks(members, rows, y)
@@ -124,6 +122,18 @@ def train(
             stacklevel=2,
         )
     return result
+
+
+def _members(members: Any) -> list[Member]:
+    if isinstance(members, Member) or not isinstance(members, Iterable):
+        raise ParameterError(f"members must be a list of Member. Got {shown(members)}.")
+    found = list(members)
+    if not found:
+        raise ParameterError("members must hold at least one Member. Got none.")
+    for i, member in enumerate(found):
+        if not isinstance(member, Member):
+            raise ParameterError(f"members[{i}] must be a Member. Got {shown(member)}.")
+    return found
 
 
 def _device(device: str | torch.device) -> torch.device:
