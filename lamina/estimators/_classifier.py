@@ -170,7 +170,7 @@ class MLPClassifier(Decisions):
     >>> from sklearn.datasets import load_iris
     >>> from lamina import MLPClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = MLPClassifier((16,), "tanh", solver="lbfgs", alpha=1.0, random_state=0)
+    >>> model = MLPClassifier((16,), "tanh", solver="lbfgs", alpha=1.0, tol=1e-2, random_state=0)
     >>> model.fit(X, y).predict_proba(X[[0, 75]]).round(1).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     >>> round(model.score(X, y), 2), model.networks_[0].sizes
