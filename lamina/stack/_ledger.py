@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal, TypeAlias, get_args
 
@@ -78,7 +78,7 @@ class History:
         default_factory=lambda: {name: [] for name in HISTORY_COLUMNS}
     )
 
-    def add(self, **columns: Array) -> None:
+    def add(self, columns: Mapping[str, Array]) -> None:
         """Append one epoch of some members."""
         for name, values in columns.items():
             self.columns[name].append(values)

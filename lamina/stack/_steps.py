@@ -41,13 +41,15 @@ def run_epoch(run: GroupRun, history: History) -> None:
         if ledger.status[ids[k]] == DIVERGED:
             run.theta[k] = run.kept["theta"][k]
     history.add(
-        member=mine,
-        epoch=ledger.epoch[mine].copy(),
-        train_loss=train_loss[going],
-        valid_loss=valid_loss[going],
-        valid_score=valid_score[going],
-        learning_rate=rates[going],
-        seconds=np.full(len(mine), (time.perf_counter() - start) / len(mine)),
+        {
+            "member": mine,
+            "epoch": ledger.epoch[mine].copy(),
+            "train_loss": train_loss[going],
+            "valid_loss": valid_loss[going],
+            "valid_score": valid_score[going],
+            "learning_rate": rates[going],
+            "seconds": np.full(len(mine), (time.perf_counter() - start) / len(mine)),
+        }
     )
 
 
