@@ -75,8 +75,8 @@ def test_the_front_brings_no_heavy_package():
     assert run(code).strip() == "[]"
 
 
-def test_the_network_room_brings_no_scikit_learn():
-    heavy = "['sklearn', 'matplotlib', 'cyclopts', 'rich']"
+def test_the_network_room_brings_torch_and_no_tables():
+    heavy = "['sklearn', 'pandas', 'matplotlib', 'cyclopts', 'rich']"
     code = f"import sys, lamina.nn; print([name for name in {heavy} if name in sys.modules])"
     assert run(code).strip() == "[]"
 
