@@ -16,6 +16,7 @@ from ._ledger import CONVERGED, DIVERGED, EPOCHS, RUNNING, STOPPED, History, jud
 from ._optimizers import LBFGS
 from ._run import BEST, GroupRun
 from ._steps import measure, objective
+from ._update import add_scaled_
 
 
 def run_lbfgs(run: GroupRun, history: History, report: Callable[[], bool]) -> str:
@@ -33,6 +34,9 @@ def run_lbfgs(run: GroupRun, history: History, report: Callable[[], bool]) -> st
     def loss_and_gradient(vector: FloatArray) -> tuple[float, FloatArray]:
         run.theta[0] = torch.from_numpy(vector)
         loss = float(objective(run, batch, None))
+        if run.decays:
+            add_scaled_(run.weight_grads, run.weights, run.decay)
+            loss += 0.5 * float(run.decay) * float(run.weights.square().sum())
         return loss, run.grad[0].cpu().numpy().astype(np.float64)
 
     def after_iteration(intermediate_result: OptimizeResult) -> None:
