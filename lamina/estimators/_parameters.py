@@ -180,7 +180,7 @@ def refuse_what_does_nothing(mlp: BaseMLP, *, incremental: bool) -> None:
         )
     if mlp.solver != "lbfgs":
         return
-    for name, nothing in (("dropout", 0.0), ("clip_norm", None), ("weight_decay", 0.0)):
+    for name, nothing in (("dropout", 0.0), ("clip_norm", None)):
         value = getattr(mlp, name)
         if value != nothing:
             raise ParameterError(

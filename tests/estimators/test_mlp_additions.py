@@ -130,6 +130,15 @@ def test_weight_decay_adds_its_share_to_the_gradient():
         np.testing.assert_allclose(b, a, atol=1e-12)
 
 
+@pytest.mark.parametrize("y", [TARGET, np.stack([TARGET, X[:, 0]], axis=1)])
+def test_weight_decay_is_a_penalty_of_lbfgs(y):
+    # λ/2 · ‖W‖² is scikit-learn's α/(2 Σw) · ‖W‖² with α = λ Σw
+    decayed = fitted(y=y, solver="lbfgs", alpha=0.0, weight_decay=0.1)
+    penalised = fitted(y=y, solver="lbfgs", alpha=0.1 * len(X))
+    np.testing.assert_allclose(decayed.predict(X), penalised.predict(X), rtol=1e-6)
+    assert decayed.loss_ == pytest.approx(penalised.loss_, rel=1e-9)
+
+
 def test_dropout_is_off_when_predicting():
     model = fitted(dropout=0.5)
     np.testing.assert_array_equal(model.predict(X), model.predict(X))

@@ -103,7 +103,6 @@ PARAMETERS = {
     "device": (MLPRegressor(device="gpu"), "device must be 'auto' or a device that torch"),
     "lbfgs and dropout": (MLPRegressor(solver="lbfgs", dropout=0.1), "dropout must be 0.0 with"),
     "lbfgs and clipping": (MLPRegressor(solver="lbfgs", clip_norm=1.0), "clip_norm must be None"),
-    "lbfgs and decay": (MLPRegressor(solver="lbfgs", weight_decay=0.1), "weight_decay must be"),
 }
 
 
