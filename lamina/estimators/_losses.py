@@ -57,6 +57,7 @@ class HalfMeanSquare(_Reported):
     """`Normal`, whose error is half the mean square over the targets of a row."""
 
     name: ClassVar[str] = "half mean square"
+    kernel: ClassVar[str | None] = "half_mean_square"
 
     @property
     def head(self) -> Head:
@@ -77,6 +78,7 @@ class HalfDeviance(_Reported):
     """`Poisson`, whose error is half the deviance."""
 
     name: ClassVar[str] = "half deviance"
+    kernel: ClassVar[str | None] = "half_deviance"
 
     @property
     def head(self) -> Head:

@@ -54,6 +54,7 @@ class Bernoulli(Head):
 
     name: ClassVar[str] = "bernoulli"
     canonical: ClassVar[bool] = True
+    kernel: ClassVar[str | None] = "bernoulli"
     metric_name: ClassVar[str] = "accuracy"
 
     def targets(self, y: Array) -> Array:

@@ -73,6 +73,7 @@ class Categorical(Head):
 
     name: ClassVar[str] = "categorical"
     canonical: ClassVar[bool] = True
+    kernel: ClassVar[str | None] = "categorical"
     metric_name: ClassVar[str] = "accuracy"
 
     def __init__(self, n_classes: int | None = None, *, label_smoothing: float = 0.0) -> None:

@@ -34,12 +34,15 @@ class Head(ABC):
         Name in the registry.
     canonical : bool
         Whether the gradient of the error on the raw outputs is mean minus target.
+    kernel : str or None
+        Name of the machine code that computes the same error and gradient, if there is one.
     metric_name : str
         What `score` measures; larger is better.
     """
 
     name: ClassVar[str]
     canonical: ClassVar[bool] = False
+    kernel: ClassVar[str | None] = None
     metric_name: ClassVar[str]
 
     @abstractmethod

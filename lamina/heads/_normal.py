@@ -62,6 +62,7 @@ class Normal(Head):
 
     name: ClassVar[str] = "normal"
     canonical: ClassVar[bool] = True
+    kernel: ClassVar[str | None] = "normal"
     metric_name: ClassVar[str] = "R²"
 
     def __post_init__(self) -> None:

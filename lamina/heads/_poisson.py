@@ -45,6 +45,7 @@ class Poisson(Head):
 
     name: ClassVar[str] = "poisson"
     canonical: ClassVar[bool] = True
+    kernel: ClassVar[str | None] = "poisson"
     metric_name: ClassVar[str] = "R²"
 
     def targets(self, y: Array) -> Array:

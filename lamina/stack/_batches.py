@@ -25,6 +25,14 @@ CHUNK_BYTES = 2**20
 """How much is gathered at a time; larger chunks leave the cache."""
 
 
+def epoch_order(task: Task, epoch: int) -> IntArray:
+    """Return the rows of the data in the order in which a member meets them in an epoch."""
+    if task.n_steps == 1 or not task.member.shuffle:
+        return np.arange(task.n_rows) if task.rows is None else task.rows
+    order = permutation(task.member.seed, epoch, task.n_rows)
+    return order if task.rows is None else task.rows[order]
+
+
 class Batch(NamedTuple):
     """One step's rows.
 
@@ -117,18 +125,11 @@ class Batches:
         steps, size = self.n_steps, self.batch_size
         flat = np.empty((len(self.tasks), steps * size), dtype=np.int32)
         for k, task in enumerate(self.tasks):
-            flat[k] = self._order(task, int(epochs[k]), steps * size)
+            order = epoch_order(task, int(epochs[k]))
+            flat[k, : len(order)], flat[k, len(order) :] = order, order[0]
         index = np.zeros((steps, len(self.tasks), self.stride), dtype=np.int32)
         index[:, :, :size] = flat.reshape(len(self.tasks), steps, size).transpose(1, 0, 2)
         return index
-
-    def _order(self, task: Task, epoch: int, length: int) -> IntArray:
-        order = np.zeros(length, dtype=np.int64)
-        if self.n_steps == 1 or not task.member.shuffle:
-            order[: task.n_rows] = np.arange(task.n_rows)
-        else:
-            order[: task.n_rows] = permutation(task.member.seed, epoch, task.n_rows)
-        return order if task.rows is None else task.rows[order]
 
     def _gather(self, index: IntArray) -> tuple[Tensor, Tensor]:
         shape = index.shape

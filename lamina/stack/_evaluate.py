@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -56,13 +56,15 @@ class Validation:
         self.weights = torch.from_numpy(weights).to(y.device)  # (K, V) in float64
         self._space: Workspace | None = None
 
-    def measure(self, program: Program, layout: Layout, k: int) -> tuple[FloatArray, FloatArray]:
-        """Return loss and score ``(K,)``; NaN for members without held-out rows."""
+    def measure(self, forward: Callable[[IntArray], Tensor]) -> tuple[FloatArray, FloatArray]:
+        """Return loss and score ``(K,)``; NaN for members without held-out rows.
+
+        ``forward`` returns the raw outputs ``(K, n, Q)`` of row numbers ``(K or 1, n)``.
+        """
         errors, raws, targets = [], [], []
         for start in range(0, self.n, CHUNK_ROWS):
-            part = self.index[:, start : start + CHUNK_ROWS]
-            x, y = self._gather(part, k)
-            raw = self._forward(program, layout, x).clone()
+            part = np.ascontiguousarray(self.index[:, start : start + CHUNK_ROWS])
+            raw, y = forward(part), self._targets(part)
             errors.append(self.head.error_and_gradient(raw, y)[0].to(torch.float64))
             raws.append(raw)
             targets.append(y)
@@ -73,18 +75,17 @@ class Validation:
         score = self.head.score(raw, y, weight.to(raw.dtype))
         return loss.cpu().numpy(), score.to(torch.float64).cpu().numpy()
 
-    def _forward(self, program: Program, layout: Layout, x: Tensor) -> Tensor:
-        k, n = x.shape[:2]
+    def forward(self, program: Program, layout: Layout, part: IntArray) -> Tensor:
+        """Return the raw outputs ``(K, n, Q)`` of row numbers ``(K or 1, n)`` by torch."""
+        k, n = len(self.weights), part.shape[1]
         if self._space is None:
             rows = min(self.n, CHUNK_ROWS)
             like = program.layers[0].weight
             self._space = workspace(layout, program.hidden, k, rows, False, like)
-        return forward(program, x, self._space.rows(n), None)
+        x = self.rows.take(part.reshape(-1)).view(-1, n, self.rows.n_features)
+        return forward(program, x.expand(k, *x.shape[1:]), self._space.rows(n), None).clone()
 
-    def _gather(self, part: IntArray, k: int) -> tuple[Tensor, Tensor]:
-        n = part.shape[1]
-        flat = np.ascontiguousarray(part).reshape(-1)
-        x = self.rows.take(flat).view(-1, n, self.rows.n_features)
-        index = torch.from_numpy(flat).to(self.y.device)
-        y = self.y.index_select(0, index).view(-1, n, *self.y.shape[1:])
-        return x.expand(k, *x.shape[1:]), y.expand(k, *y.shape[1:])
+    def _targets(self, part: IntArray) -> Tensor:
+        index = torch.from_numpy(part.reshape(-1)).to(self.y.device)
+        y = self.y.index_select(0, index).view(*part.shape, *self.y.shape[1:])
+        return y.expand(len(self.weights), *y.shape[1:])

@@ -15,14 +15,16 @@ from lamina._typing import DtypeName, Path
 from lamina.heads import Head
 
 from ._checkpoint import Checkpoint, fingerprint
+from ._cpu import supports
 from ._data import Rows, as_rows, target_array
 from ._lbfgs import run_lbfgs
-from ._ledger import RUNNING, STATUSES, STOPPED, History, Ledger
+from ._ledger import EPOCHS, RUNNING, STATUSES, STOPPED, History, Ledger
 from ._optimizers import LBFGS
-from ._plan import plan
+from ._plan import Group, plan
+from ._pool import Pool
 from ._result import EpochReport, MemberState, StackResult
 from ._run import GroupRun
-from ._steps import leave, run_epoch
+from ._steps import enter_epoch, leave, run_epoch
 from ._task import Task, initial_arrays
 
 
@@ -36,13 +38,18 @@ class Training:
         X: Any,
         y: Any,
         dtype: DtypeName,
+        backend: str,
         callbacks: Sequence[Callable[[EpochReport], bool | None]],
         checkpoint: Path | Checkpoint | None,
         states: Sequence[MemberState | None] | None,
     ) -> None:
         self.tasks, self.X, self.y, self.dtype = tasks, X, target_array(y), dtype
         self.callbacks = callbacks
-        self.groups = plan(tasks, 8 if dtype == "float64" else 4)
+        alone = [t for t in tasks if backend != "torch" and supports(t, rows)]
+        rest = [t for t in tasks if t not in alone]
+        self.backend = ["cpu" if t in alone else "torch" for t in tasks]
+        self.torch_groups = plan(rest, 8 if dtype == "float64" else 4)
+        self.groups = [Group((task,), task.sizes) for task in alone] + self.torch_groups
         self.ledger, self.history = Ledger.empty(len(tasks)), History()
         self.messages = [""] * len(tasks)
         self._rows = {rows.dtype: rows}
@@ -54,7 +61,7 @@ class Training:
         self.checkpoint = None
         if checkpoint is not None:
             self.checkpoint = Checkpoint.of(checkpoint)
-            self._mark = fingerprint(tasks, X, self.y, dtype, states)
+            self._mark = fingerprint(tasks, X, self.y, dtype, (states, self.backend))
             self.checkpoint.restore(self._mark, self.ledger, self.history, self.runs)
 
     def _make_run(self, i: int) -> GroupRun:
@@ -64,7 +71,8 @@ class Training:
         if dtype not in self._rows:
             self._rows[dtype] = as_rows(self.X, dtype, self._device)
         y = self._target(group.tasks[0].head, dtype)
-        return GroupRun(group, self._rows[dtype], y, self.ledger, self.dtype)
+        backend = self.backend[group.tasks[0].index]
+        return GroupRun(group, self._rows[dtype], y, self.ledger, self.dtype, backend)
 
     def _target(self, head: Head, dtype: torch.dtype) -> Tensor:
         if (head, dtype) not in self._targets:
@@ -117,13 +125,14 @@ class Training:
         ledger.epoch[task.index], ledger.step[task.index] = state.epoch, state.step
         ledger.seen[task.index], ledger.lr_scale[task.index] = state.seen, state.lr_scale
 
-    def run(self) -> StackResult:
+    def run(self, n_threads: int) -> StackResult:
         """Train every group, and return what is there, also after Ctrl-C."""
+        for task in self.tasks:
+            if task.member.max_epochs == 0:
+                self.ledger.status[task.index] = EPOCHS
         interrupted = False
         try:
-            for i, run in enumerate(self.runs):
-                if run.running and self._train_group(i, run):
-                    break
+            self._train_all(n_threads)
         except KeyboardInterrupt:
             interrupted = True
             self._back_to_whole_epochs()
@@ -132,13 +141,20 @@ class Training:
         self.ledger.status[self.ledger.status == RUNNING] = STOPPED
         return self._result(interrupted)
 
+    def _train_all(self, n_threads: int) -> None:
+        """Train the `cpu` members on several threads, then the groups one after another."""
+        mine = [(i, r) for i, r in enumerate(self.runs) if r.running and r.backend == "cpu"]
+        if mine:
+            report = self._report if self.callbacks else None
+            pool = Pool(mine, n_threads, self.history, self._save_if_due, report)
+            if pool.run():
+                return
+        for i, run in enumerate(self.runs):
+            if run.running and run.backend != "cpu" and self._train_group(i, run):
+                return
+
     def _train_group(self, i: int, run: GroupRun) -> bool:
         """Train one group to its end; return whether a callback stops everything."""
-        for task in run.group.tasks:
-            if task.member.max_epochs == 0:
-                self.ledger.status[task.index] = STATUSES.index("epochs")
-        if not run.running:
-            return False
         run.activate()
         if isinstance(run.group.tasks[0].member.optimizer, LBFGS):
             stopped = [False]
@@ -147,27 +163,29 @@ class Training:
                 stopped[0] = self._report(i, run)
                 return stopped[0]
 
-            self._save_if_due(run)
+            self._save_if_due()
             self.resumable = False  # SciPy keeps to itself what it has learned of the curvature
             self.messages[run.group.tasks[0].index] = run_lbfgs(run, self.history, report)
             self.resumable = not stopped[0]
             return stopped[0]
         going = True
         while going:
-            run_epoch(run, self.history)
+            enter_epoch(run, self.history, run_epoch(run))
             stop = self._report(i, run)
             going = leave(run)
             if stop:
                 run.sync()
                 return True
-            self._save_if_due(run)
+            if self.checkpoint is not None and self.checkpoint.due():
+                run.sync()
+            self._save_if_due()
         return False
 
     def _report(self, i: int, run: GroupRun) -> bool:
         """Tell the callbacks about the last epoch; return whether one wants to stop."""
         if not self.callbacks:
             return False
-        last = {name: parts[-1] for name, parts in self.history.columns.items()}
+        last = run.last
         ids = last["member"]
         places = {task.index: place for place, task in enumerate(run.group.tasks)}
         report = EpochReport(
@@ -191,9 +209,8 @@ class Training:
                 run.give_up_epoch()
                 run.sync()
 
-    def _save_if_due(self, run: GroupRun) -> None:
+    def _save_if_due(self) -> None:
         if self.checkpoint is not None and self.checkpoint.due():
-            run.sync()
             self._save()
 
     def _save(self) -> None:
@@ -215,7 +232,7 @@ class Training:
             n_epochs=[int(e) for e in ledger.n_epochs],
             states=[self._state(run, place) for run, place in ordered],
             messages=self.messages,
-            backend=["torch"] * len(self.tasks),
+            backend=self.backend,
             interrupted=interrupted,
             columns=self.history.arrays(),
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from lamina._typing import FloatArray, IntArray
+from lamina._typing import Array, FloatArray, IntArray
 from lamina.nn import Network
 
 from ._batches import Batches
+from ._cpu import CpuMember
 from ._data import Rows
 from ._dropout import DropoutPlan
 from ._evaluate import Validation
@@ -35,8 +38,17 @@ class GroupRun:
     bit would depend on its neighbours.
     """
 
-    def __init__(self, group: Group, rows: Rows, y: Tensor, ledger: Ledger, dtype: str) -> None:
+    def __init__(
+        self,
+        group: Group,
+        rows: Rows,
+        y: Tensor,
+        ledger: Ledger,
+        dtype: str,
+        backend: str = "torch",
+    ) -> None:
         self.group, self.rows, self.y, self.ledger = group, rows, y, ledger
+        self.backend = backend
         self.head = group.tasks[0].head
         self.dtype = dtype
         self.layout = Layout(group.sizes, group.tasks[0].learned)
@@ -44,14 +56,19 @@ class GroupRun:
         like = torch.zeros(0, dtype=rows.dtype, device=rows.device)
         self.keeps_best = [_keeps_best(task) for task in group.tasks]
         self.optimizer: Optimizer = group.tasks[0].member.optimizer  # type: ignore[assignment]
-        updater = make_updater(self.optimizer, self.layout, [group.sizes], like.new_empty(1, 1))
-        self.n_moments = updater.n_moments
+        small = like.new_empty(1, 1)
+        self.updater = make_updater(self.optimizer, self.layout, [group.sizes], small)
+        self.n_moments = self.updater.n_moments
+        self.n_steps = group.tasks[0].n_steps
         names = ["theta", *([BEST] if any(self.keeps_best) else [])]
         names += [f"moment{i}" for i in range(self.n_moments)]
         self.store = {name: like.new_zeros(k, p) for name in names}
         self.live: list[int] = []
         self.riding: int | None = None
         self.in_epoch = False
+        self.cpu: CpuMember | None = None
+        self.stop: Any = None
+        self.last: dict[str, Array] = {}
 
     @property
     def tasks(self) -> list[Task]:
@@ -87,8 +104,21 @@ class GroupRun:
         self.weight_grads = self.grad[:, : self.layout.n_weights]
         self.moments = [self.buffers[f"moment{i}"] for i in range(self.n_moments)]
         self.kept = {name: t.clone() for name, t in self.buffers.items() if name != BEST}
-        self._make_program()
-        self._make_settings()
+        held_out = any(task.validation_rows is not None for task in self.tasks)
+        self.validation = (
+            Validation(self.tasks, self.group.tasks, self.rows, self.y) if held_out else None
+        )
+        if self.backend == "cpu":
+            self.cpu = CpuMember(self)
+        else:
+            self._make_program()
+            self._make_settings()
+
+    def release(self) -> None:
+        """Give the working memory back; the store stays."""
+        self.live, self.cpu = [], None
+        del self.buffers, self.theta, self.grad, self.weights, self.weight_grads
+        del self.moments, self.kept
 
     def _make_program(self) -> None:
         tasks, theta = self.tasks, self.theta
@@ -112,10 +142,6 @@ class GroupRun:
         self.spaces = {size: space, self.batches.last: space.rows(self.batches.last)}
         if self.batches.last == size:
             self.spaces[size] = space
-        held_out = any(task.validation_rows is not None for task in tasks)
-        self.validation = (
-            Validation(tasks, self.group.tasks, self.rows, self.y) if held_out else None
-        )
 
     def _make_settings(self) -> None:
         tasks, theta = self.tasks, self.theta
@@ -135,7 +161,7 @@ class GroupRun:
 
     def rate_table(self) -> tuple[FloatArray, FloatArray]:
         """Return corrected and plain learning rates ``(S, K)`` of the coming epoch."""
-        n = self.batches.n_steps
+        n = self.n_steps
         ledger, ids = self.ledger, self.ids
         plain = np.empty((n, len(ids)))
         for k, task in enumerate(self.tasks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -17,13 +18,29 @@ from ._run import BEST, GroupRun
 from ._update import Column, add_scaled_, column
 
 
-def run_epoch(run: GroupRun, history: History) -> None:
-    """Train every live member for one epoch, measure it, and decide who stops."""
+class Figures(NamedTuple):
+    """What one epoch brought, by live member ``(K,)``."""
+
+    train_loss: FloatArray
+    valid_loss: FloatArray
+    valid_score: FloatArray
+    learning_rate: FloatArray
+    seconds: float
+
+
+def run_epoch(run: GroupRun) -> Figures:
+    """Train every live member for one epoch, and measure it."""
     start = time.perf_counter()
     run.begin_epoch()
-    train_loss, rates = train_epoch(run)
+    train_loss, rates = train_epoch(run) if run.cpu is None else run.cpu.train_epoch()
     valid_loss, valid_score = measure(run)
+    return Figures(train_loss, valid_loss, valid_score, rates, time.perf_counter() - start)
+
+
+def enter_epoch(run: GroupRun, history: History, figures: Figures) -> None:
+    """Enter an epoch into ledger and history, decide who stops, and keep the best weights."""
     run.in_epoch = False
+    train_loss, valid_loss, valid_score, rates, seconds = figures
     bad = ~np.isfinite(train_loss) | ~torch.isfinite(run.theta).all(dim=1).cpu().numpy()
     ledger, ids, tasks = run.ledger, run.ids, run.tasks
     going = ledger.status[ids] == RUNNING
@@ -31,8 +48,8 @@ def run_epoch(run: GroupRun, history: History) -> None:
     mine = ids[going]
     ledger.epoch[mine] += 1
     ledger.n_epochs[mine] += 1
-    ledger.step[mine] += run.batches.n_steps
-    ledger.seen[mine] += run.batches.counts[going]
+    ledger.step[mine] += run.n_steps
+    ledger.seen[mine] += np.array([task.n_rows for task in tasks])[going]
     value = monitored(tasks, train_loss, valid_loss, valid_score)
     gained = judge(ledger, [tasks[k] for k in active], value[going], bad[going])
     for k, better in zip(active, gained, strict=True):
@@ -40,17 +57,16 @@ def run_epoch(run: GroupRun, history: History) -> None:
             run.buffers[BEST][k] = run.theta[k]
         if ledger.status[ids[k]] == DIVERGED:
             run.theta[k] = run.kept["theta"][k]
-    history.add(
-        {
-            "member": mine,
-            "epoch": ledger.epoch[mine].copy(),
-            "train_loss": train_loss[going],
-            "valid_loss": valid_loss[going],
-            "valid_score": valid_score[going],
-            "learning_rate": rates[going],
-            "seconds": np.full(len(mine), (time.perf_counter() - start) / len(mine)),
-        }
-    )
+    run.last = {
+        "member": mine,
+        "epoch": ledger.epoch[mine].copy(),
+        "train_loss": train_loss[going],
+        "valid_loss": valid_loss[going],
+        "valid_score": valid_score[going],
+        "learning_rate": rates[going],
+        "seconds": np.full(len(mine), seconds / len(mine)),
+    }
+    history.add(run.last)
 
 
 def leave(run: GroupRun) -> bool:
@@ -71,7 +87,10 @@ def measure(run: GroupRun) -> tuple[FloatArray, FloatArray]:
     if run.validation is None:
         nothing = np.full(len(run.live), np.nan)
         return nothing, nothing
-    return run.validation.measure(run.program, run.layout, len(run.live))
+    validation = run.validation
+    if run.cpu is not None:
+        return validation.measure(run.cpu.forward)
+    return validation.measure(lambda part: validation.forward(run.program, run.layout, part))
 
 
 def train_epoch(run: GroupRun) -> tuple[FloatArray, FloatArray]:

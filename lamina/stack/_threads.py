@@ -16,11 +16,12 @@ SMALL = 8_000_000
 
 def largest_product(groups: Sequence[Group]) -> int:
     """Return the multiply-adds of the largest matrix product of any group's step."""
-    return max(
+    products = (
         len(group.tasks) * max(task.batch_size for task in group.tasks) * a * b
         for group in groups
         for a, b in pairwise(group.sizes)
     )
+    return max(products, default=0)
 
 
 @contextmanager

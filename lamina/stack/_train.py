@@ -21,7 +21,7 @@ from ._result import EpochReport, MemberState, StackResult
 from ._task import Task, make_task
 from ._threads import threads_for, without_onednn
 
-BACKENDS = ("auto", "torch")
+BACKENDS = ("auto", "cpu", "torch")
 
 
 def train(
@@ -29,7 +29,7 @@ def train(
     X: Any,
     y: Any,
     *,
-    backend: Literal["auto", "torch"] = "auto",
+    backend: Literal["auto", "cpu", "torch"] = "auto",
     device: str | torch.device = "auto",
     dtype: DtypeName = "float32",
     checkpoint: Path | Checkpoint | None = None,
@@ -52,8 +52,10 @@ def train(
         Inputs, shared by all members.
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Targets, as each member's head wants them: class numbers for `Categorical`.
-    backend : {"auto", "torch"}, default="auto"
-        Which engine runs the steps.
+    backend : {"auto", "cpu", "torch"}, default="auto"
+        Which engine runs the steps: "cpu" is machine code, one member on a core; "torch" runs
+        on any device, many members as one program. "auto" takes "cpu" for what it can train
+        on the CPU. What "cpu" cannot train goes to "torch", and the result says so.
     device : str or torch.device, default="auto"
         "auto" is a CUDA device where there is one, else the CPU.
     dtype : {"float32", "float64"}, default="float32"
@@ -110,9 +112,10 @@ def train(
     where = _device(device)
     rows = as_rows(X, getattr(torch, dtype), where)
     tasks = _tasks(members, rows, y)
-    training = Training(tasks, rows, X, y, dtype, callbacks, checkpoint, states)
-    with torch.no_grad(), without_onednn(), threads_for(training.groups):
-        result = training.run()
+    training = Training(tasks, rows, X, y, dtype, backend, callbacks, checkpoint, states)
+    n_threads = torch.get_num_threads()
+    with torch.no_grad(), without_onednn(), threads_for(training.torch_groups):
+        result = training.run(n_threads)
     lost = [i for i, status in enumerate(result.status) if status == "diverged"]
     if lost:
         warnings.warn(

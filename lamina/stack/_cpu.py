@@ -1,0 +1,147 @@
+"""The `cpu` backend: a member's epoch in machine code, from batch order to optimiser.
+
+The extension ``_native`` holds one kernel for each instruction set; it works on the flat buffers
+of ``_parameters.py`` and follows the `torch` backend to rounding. It is optional: without it,
+and for whatever it does not know, the `torch` backend runs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lamina._random import DROPOUT, generator
+from lamina._typing import FloatArray, IntArray
+from lamina.heads import Categorical
+from lamina.nn import ACTIVATIONS, Activation
+
+from ._batches import epoch_order
+from ._data import DenseRows, Rows
+from ._optimizers import LBFGS, RMSprop
+from ._task import Task
+
+if TYPE_CHECKING:
+    from ._run import GroupRun
+
+
+@cache
+def native() -> ModuleType | None:
+    """Return the compiled extension, or None where it was not built."""
+    try:
+        return importlib.import_module("lamina.stack._native")
+    except ImportError:
+        return None
+
+
+@cache
+def instruction_sets() -> tuple[str, ...]:
+    """Return the instruction sets that build and machine have in common, best first."""
+    module = native()
+    return () if module is None else tuple(module.instruction_sets())
+
+
+def supports(task: Task, rows: Rows) -> bool:
+    """Return whether the extension can train a member on these rows."""
+    known = all(type(a) is ACTIVATIONS.get(a.name) for a in task.member.activations)
+    return (
+        native() is not None
+        and isinstance(rows, DenseRows)
+        and rows.device.type == "cpu"
+        and task.head.kernel is not None
+        and not isinstance(task.member.optimizer, LBFGS)
+        and known
+        and rows.n_samples < 2**31
+    )
+
+
+class CpuMember:
+    """One member of a group of one, in machine code.
+
+    Parameters
+    ----------
+    run : GroupRun
+        Its buffers are trained in place.
+    """
+
+    def __init__(self, run: GroupRun) -> None:
+        module = native()
+        assert module is not None
+        (self.task,) = run.group.tasks
+        self.run = run
+        self.stop: Any = run.stop or module.StopFlag()
+        x, y = run.rows.all().numpy(), run.y.numpy()
+        self._member = module.Member(_spec(run, self.task), x, y, instruction_sets()[0])
+        flat = [t.numpy().reshape(-1) for t in (run.theta, *run.moments)]
+        self._theta, *moments = flat
+        self._moments = (moments + [np.zeros(0, x.dtype)] * 2)[:2]
+
+    def train_epoch(self) -> tuple[FloatArray, FloatArray]:
+        """Take every step of one epoch; return training loss and last learning rate ``(1,)``."""
+        run, task = self.run, self.task
+        corrected, plain = run.rate_table()
+        loss = self._member.epoch(
+            self._theta,
+            *self._moments,
+            epoch_order(task, int(run.ledger.epoch[task.index])).astype(np.int32),
+            task.sample_weight,
+            np.ascontiguousarray(corrected[:, 0]),
+            np.ascontiguousarray(plain[:, 0]),
+            int(run.ledger.step[task.index]),
+            self.stop,
+        )
+        return np.array([loss]), plain[-1]
+
+    def forward(self, index: IntArray) -> Tensor:
+        """Return the raw outputs ``(1, n, Q)`` of row numbers ``(1, n)``."""
+        raw = torch.empty(1, index.size, self.task.sizes[-1], dtype=self.run.theta.dtype)
+        self._member.forward(self._theta, index.reshape(-1).astype(np.int32), raw.numpy())
+        return raw
+
+
+def _spec(run: GroupRun, task: Task) -> dict[str, Any]:
+    """Return what the extension needs to know of a member."""
+    member, layout, optimizer = task.member, run.layout, run.optimizer
+    settings: dict[str, Any] = dict.fromkeys(
+        ("momentum", "beta_1", "beta_2", "epsilon", "adamw_ratio"), 0.0
+    )
+    settings |= {"nesterov": False, "n_steps": 0} | dataclasses.asdict(optimizer)
+    if isinstance(optimizer, RMSprop):
+        settings["beta_2"] = settings.pop("rho")
+    head = task.head
+    return settings | {
+        "layers": [_layer(run, task, i) for i in range(layout.n_layers)],
+        "n_weights": layout.n_weights,
+        "n_total": layout.n_total,
+        "head": head.kernel,
+        "smoothing": head.label_smoothing if isinstance(head, Categorical) else 0.0,
+        "optimizer": optimizer.name,
+        "decoupled": optimizer.decoupled,
+        "alpha": member.alpha,
+        "weight_decay": member.weight_decay,
+        "clip_norm": -1.0 if member.clip_norm is None else member.clip_norm,
+        "dropout": member.dropout,
+        "keys": [int(k) for k in generator(member.seed, DROPOUT).integers(0, 2**32, size=3)],
+        "batch_size": task.batch_size,
+    }
+
+
+def _layer(run: GroupRun, task: Task, i: int) -> tuple[int, int, int, int, int, str, float]:
+    """Return one layer: sizes, places in the buffer, activation and its one number."""
+    layout, activations = run.layout, task.member.activations
+    hidden = i < len(activations)
+    slope = layout.find("slope", i).start if hidden and task.learned[i] else -1
+    name, number = _function(activations[i]) if hidden else ("identity", 0.0)
+    start = layout.find("weight", i).start, layout.find("bias", i).start
+    return task.sizes[i], task.sizes[i + 1], *start, slope, name, number
+
+
+def _function(activation: Activation) -> tuple[str, float]:
+    values = [float(getattr(activation, f.name)) for f in dataclasses.fields(activation)]  # type: ignore[arg-type]
+    return activation.name, values[0] if values else 0.0

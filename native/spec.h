@@ -1,0 +1,60 @@
+// What the Python side tells a trainer about one member. No instruction set is used here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+enum class Activation { identity, sigmoid, tanh, hard_tanh, relu, leaky_relu, prelu, abs, softplus, gelu, silu, elu, step };
+enum class HeadKind { normal, half_mean_square, bernoulli, categorical, poisson, half_deviance };
+enum class Optimizer { sgd, adam, adamw, rmsprop, muon };
+
+struct LayerSpec {
+    std::ptrdiff_t in, out, weight, bias, slope;  // sizes, and places in the flat buffer (slope < 0: none)
+    Activation activation;
+    double parameter;
+};
+
+struct MemberSpec {
+    std::vector<LayerSpec> layers;
+    std::ptrdiff_t n_weights, n_total;  // of the flat buffer
+    HeadKind head;
+    double smoothing;
+    Optimizer optimizer;
+    double momentum, beta_1, beta_2, epsilon, adamw_ratio;
+    int nesterov, n_steps;
+    double alpha, weight_decay, clip_norm, dropout;  // clip_norm < 0: none
+    bool decoupled;
+    std::uint32_t keys[3];  // of the dropout masks
+    std::ptrdiff_t batch_size;
+};
+
+struct Rows {  // of the data, shared by all members
+    const void* x;  // (N, D)
+    const void* y;  // (N, Q) in the type of x, or (N,) in int64 for class numbers
+    std::ptrdiff_t n_features, n_targets;
+};
+
+struct Buffers {
+    void* theta;
+    void* moments[2];
+};
+
+struct Epoch {
+    const std::int32_t* order;   // row numbers, as the member meets them
+    std::ptrdiff_t n_rows;
+    const double* weights;       // of all rows of the data, or null
+    const double* rates;         // corrected and plain learning rate of each step
+    const double* plain;
+    std::int64_t steps_before;   // of the member's whole life; fixes the dropout masks
+};
+
+struct Trainer {
+    virtual ~Trainer() = default;
+    // Train one epoch and return its loss; stops between steps once `stop` is set.
+    virtual double epoch(const Buffers&, const Epoch&, const std::atomic<bool>& stop) = 0;
+    // Raw outputs (n, Q) of the rows of an index.
+    virtual void forward(const void* theta, const std::int32_t* index, std::ptrdiff_t n, void* raw) = 0;
+};
