@@ -14,7 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
 
-from ._checkpoint import Checkpoint, fingerprint
+from ._checkpoint import Checkpoint, Progress, fingerprint
 from ._data import Rows, as_rows, target_array
 from ._lbfgs import run_lbfgs
 from ._ledger import RUNNING, STATUSES, STOPPED, History, Ledger
@@ -54,8 +54,9 @@ class Training:
         self.checkpoint = None
         if checkpoint is not None:
             self.checkpoint = Checkpoint.of(checkpoint)
-            self._mark = fingerprint(tasks, X, self.y, dtype, states)
-            self.checkpoint.restore(self._mark, self.ledger, self.history, self.runs)
+            self._progress = Progress(self.ledger, self.history, self.runs, self.messages)
+            self._mark = fingerprint(tasks, X, self.y, dtype, self._progress)
+            self.checkpoint.restore(self._mark, self._progress)
 
     def _make_run(self, i: int) -> GroupRun:
         group = self.groups[i]
@@ -198,7 +199,7 @@ class Training:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            self.checkpoint.save(self._mark, self.ledger, self.history, self.runs)
+            self.checkpoint.save(self._mark, self._progress)
 
     def _result(self, interrupted: bool) -> StackResult:
         places = {
