@@ -42,6 +42,7 @@ class Training:
     ) -> None:
         self.tasks, self.X, self.y, self.dtype = tasks, X, target_array(y), dtype
         self.callbacks = callbacks
+        self._grad_mode = torch.is_grad_enabled()  # the caller's, for the callbacks
         self.groups = plan(tasks, 8 if dtype == "float64" else 4)
         self.ledger, self.history = Ledger.empty(len(tasks)), History()
         self.messages = [""] * len(tasks)
@@ -183,7 +184,8 @@ class Training:
             learning_rate=last["learning_rate"],
             networks=lambda: [run.current_network(places[int(i)]) for i in ids],
         )
-        return any([bool(callback(report)) for callback in self.callbacks])
+        with torch.set_grad_enabled(self._grad_mode):
+            return any([bool(callback(report)) for callback in self.callbacks])
 
     def _back_to_whole_epochs(self) -> None:
         """After Ctrl-C: give up the epoch that was under way."""
