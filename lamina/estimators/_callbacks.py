@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sklearn.callback import CallbackSupportMixin
 
 from lamina.stack import EpochReport
-
-if TYPE_CHECKING:
-    from ._mlp import BaseMLP
 
 
 class CallbackBridge:
@@ -20,23 +19,27 @@ class CallbackBridge:
 
     Parameters
     ----------
-    mlp : BaseMLP
+    mlp : estimator
         The estimator that is being fitted.
     data : dict
         ``X``, ``y`` and ``metadata`` as callbacks receive them.
     fitted : callable
         Makes, from a report, the attributes with which a copy of the estimator can predict.
+    max_epochs : int or None
+        Most epochs of a single network; None for an ensemble.
     """
 
     def __init__(
         self,
-        mlp: BaseMLP,
+        mlp: CallbackSupportMixin,
         data: dict[str, Any],
         fitted: Callable[[EpochReport], dict[str, Any]],
+        *,
+        max_epochs: int | None,
     ) -> None:
         self._mlp, self._data, self._fitted = mlp, data, fitted
-        alone = mlp.n_members == 1
-        self._root = mlp._init_callback_context(max_subtasks=mlp.max_iter if alone else None)
+        alone = max_epochs is not None
+        self._root = mlp._init_callback_context(max_subtasks=max_epochs)
         self._root.call_on_fit_task_begin(estimator=mlp, **data)
         self._group = 0 if alone else -1
         self._parent: Any = self._root if alone else None
