@@ -15,7 +15,9 @@ class CallbackBridge:
 
     The tasks form the tree ``fit → epoch``; an ensemble has ``fit → members → epoch``, since it
     may train in several groups. A task begins when the one before it has ended. One that never
-    ran, because training stopped, is ended empty, so that each begin has its end.
+    ran, because training stopped, is ended empty, so that each begin has its end. The context
+    of an epoch has one attribute more than scikit-learn's, ``report``: the engine's figures of
+    the epoch, or None until it has ended.
 
     Parameters
     ----------
@@ -53,6 +55,7 @@ class CallbackBridge:
             self._leave_group()
             self._enter_group(report)
         task, self._epoch = self._epoch, None
+        task.report = report
         stop = task.call_on_fit_task_end(
             estimator=self._mlp,
             reconstruction_attributes=lambda: self._fitted(report),
@@ -86,6 +89,7 @@ class CallbackBridge:
 
     def _begin_epoch(self, report: EpochReport | None) -> None:
         self._epoch = self._parent.subcontext("epoch")
+        self._epoch.report = None
         self._epoch.call_on_fit_task_begin(
             estimator=self._mlp,
             reconstruction_attributes=None if report is None else lambda: self._fitted(report),
