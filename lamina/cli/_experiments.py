@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from lamina._checks import shown, suggestion
 from lamina._errors import ParameterError
 
 from ._options import Flag
@@ -142,6 +141,7 @@ def check(*ids: Ids, group: Groups = (), quiet: Flag = False, json: Flag = False
 
 def _chosen(ids: Sequence[str], groups: Sequence[str]) -> list[ExperimentInfo]:
     """Return the experiments with one of the ids, if any, in one of the groups, if any."""
+    from lamina._checks import shown, suggestion
     from lamina.experiments import list_experiments
 
     known = list_experiments()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from ._output import number, seconds
+
+if TYPE_CHECKING:
+    from lamina._typing import FloatArray
+    from lamina.stack import EpochReport
 
 QUIT = 130
 """Exit status after a second Ctrl-C."""
@@ -42,13 +46,14 @@ class Watch:
         self._console = console
         self._time_limit = time_limit
         self._progress = _progress(console) if show else None
-        self._lines: dict[int, TaskID] = {}
+        self._line = TaskID(0)
         self._began = time.monotonic()
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Begin to draw."""
         self._began = time.monotonic()
         if self._progress is not None:
+            self._line = self._progress.add_task("Training", total=1.0, epoch="", left="")
             self._progress.start()
 
     def teardown(self, estimator: Any, context: Any) -> None:
@@ -57,15 +62,13 @@ class Watch:
             self._progress.stop()
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Draw nothing yet: a line appears with the first epoch that ends."""
+        """Take no notice: figures come when an epoch ends."""
 
-    def on_fit_task_end(
-        self, estimator: Any, context: Any, *, metadata: Mapping[str, Any] | None = None
-    ) -> bool:
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
         """Draw an epoch; return whether training should end with it."""
-        is_epoch = context.max_subtasks == 0 and context.parent is not None
+        is_epoch = context.task_name == "epoch" and context.report is not None
         if is_epoch and self._progress is not None:
-            self._draw(self._progress, context, metadata or {})
+            self._draw(self._progress, context.report)
         return self.interrupted
 
     def interrupt(self) -> None:
@@ -75,31 +78,20 @@ class Watch:
             "Ending with this epoch. Ctrl-C again quits without saving.", soft_wrap=True
         )
 
-    def _draw(self, progress: Progress, context: Any, metadata: Mapping[str, Any]) -> None:
-        """Move the line of the epoch's parent: one for each group of networks."""
-        parent = context.parent
-        done = context.task_id + 1
-        if id(parent) not in self._lines:
-            self._lines[id(parent)] = progress.add_task(
-                _title(parent), total=parent.max_subtasks, loss="", left=""
-            )
+    def _draw(self, progress: Progress, report: EpochReport) -> None:
+        """Move the line."""
+        spent = time.monotonic() - self._began
+        if self._time_limit is None:
+            share = (report.group + report.epoch / report.max_epochs) / report.n_groups
+            left = spent / share - spent
+        else:
+            share, left = spent / self._time_limit, self._time_limit - spent
         progress.update(
-            self._lines[id(parent)],
-            completed=done,
-            loss=_losses(metadata),
-            left=self._left(done, parent),
+            self._line,
+            completed=min(share, 1.0),
+            epoch=_epoch(report),
+            left=f"at most {seconds(max(left, 0.0))} left",
         )
-
-    def _left(self, done: int, parent: Any) -> str:
-        """Return the longest that it can still take."""
-        from datetime import UTC, datetime
-
-        spent = (datetime.now(UTC) - parent.init_time).total_seconds()
-        left = spent / done * (parent.max_subtasks - done) if parent.max_subtasks else None
-        if self._time_limit is not None:
-            until_limit = max(0.0, self._time_limit - (time.monotonic() - self._began))
-            left = until_limit if left is None else min(left, until_limit)
-        return "" if left is None else f"at most {seconds(left)} left"
 
 
 @contextmanager
@@ -131,27 +123,31 @@ def _progress(console: Console) -> Progress:
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
-        TextColumn("epoch {task.completed:.0f}"),
-        TextColumn("{task.fields[loss]}"),
+        TextColumn("{task.fields[epoch]}"),
         TextColumn("{task.fields[left]}", style="dim"),
         console=console,
         transient=True,
     )
 
 
-def _title(context: Any) -> str:
-    """Return what the line is about."""
-    return "Training" if context.parent is None else f"Training {context.task_name}"
+def _epoch(report: EpochReport) -> str:
+    """Return which networks are at which epoch, and the means of their losses."""
+    import numpy as np
+
+    many = len(report.members) > 1
+    who = f"{len(report.members)} networks, " if many else ""
+    text = f"{who}epoch {report.epoch} of {report.max_epochs}, loss {_mean(report.train_loss)}"
+    if np.isfinite(report.valid_loss).any():
+        text += f", held out {_mean(report.valid_loss)}"
+    return text
 
 
-def _losses(metadata: Mapping[str, Any]) -> str:
-    """Return the losses that the epoch reported."""
-    names = {"train_loss": "loss", "valid_loss": "held out"}
-    return "  ".join(
-        f"{label} {number(float(metadata[key]), 4)}"
-        for key, label in names.items()
-        if metadata.get(key) is not None
-    )
+def _mean(losses: FloatArray) -> str:
+    """Return the mean of the losses that are numbers."""
+    import numpy as np
+
+    finite = losses[np.isfinite(losses)]
+    return number(float(finite.mean())) if len(finite) else "not finite"
 
 
 @contextmanager

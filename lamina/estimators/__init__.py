@@ -3,5 +3,7 @@
 from ._classifier import MLPClassifier
 from ._persistence import load, save
 from ._regressor import MLPRegressor
+from ._table_classifier import TableClassifier
+from ._table_regressor import TableRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor", "load", "save"]
+__all__ = ["MLPClassifier", "MLPRegressor", "TableClassifier", "TableRegressor", "load", "save"]

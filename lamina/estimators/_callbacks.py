@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sklearn.callback import CallbackSupportMixin
 
 from lamina.stack import EpochReport
-
-if TYPE_CHECKING:
-    from ._mlp import BaseMLP
 
 
 class CallbackBridge:
@@ -16,27 +15,33 @@ class CallbackBridge:
 
     The tasks form the tree ``fit → epoch``; an ensemble has ``fit → members → epoch``, since it
     may train in several groups. A task begins when the one before it has ended. One that never
-    ran, because training stopped, is ended empty, so that each begin has its end.
+    ran, because training stopped, is ended empty, so that each begin has its end. The context
+    of an epoch has one attribute more than scikit-learn's, ``report``: the engine's figures of
+    the epoch, or None until it has ended.
 
     Parameters
     ----------
-    mlp : BaseMLP
+    mlp : estimator
         The estimator that is being fitted.
     data : dict
         ``X``, ``y`` and ``metadata`` as callbacks receive them.
     fitted : callable
         Makes, from a report, the attributes with which a copy of the estimator can predict.
+    max_epochs : int or None
+        Most epochs of a single network; None for an ensemble.
     """
 
     def __init__(
         self,
-        mlp: BaseMLP,
+        mlp: CallbackSupportMixin,
         data: dict[str, Any],
         fitted: Callable[[EpochReport], dict[str, Any]],
+        *,
+        max_epochs: int | None,
     ) -> None:
         self._mlp, self._data, self._fitted = mlp, data, fitted
-        alone = mlp.n_members == 1
-        self._root = mlp._init_callback_context(max_subtasks=mlp.max_iter if alone else None)
+        alone = max_epochs is not None
+        self._root = mlp._init_callback_context(max_subtasks=max_epochs)
         self._root.call_on_fit_task_begin(estimator=mlp, **data)
         self._group = 0 if alone else -1
         self._parent: Any = self._root if alone else None
@@ -50,6 +55,7 @@ class CallbackBridge:
             self._leave_group()
             self._enter_group(report)
         task, self._epoch = self._epoch, None
+        task.report = report
         stop = task.call_on_fit_task_end(
             estimator=self._mlp,
             reconstruction_attributes=lambda: self._fitted(report),
@@ -83,6 +89,7 @@ class CallbackBridge:
 
     def _begin_epoch(self, report: EpochReport | None) -> None:
         self._epoch = self._parent.subcontext("epoch")
+        self._epoch.report = None
         self._epoch.call_on_fit_task_begin(
             estimator=self._mlp,
             reconstruction_attributes=None if report is None else lambda: self._fitted(report),

@@ -159,7 +159,9 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not incremental and getattr(self, "_skl_callbacks", None):
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
             data = {"X": X, "y": y, "metadata": metadata}
-            bridge = CallbackBridge(self, data, self._fitted_by_report(problem, dtype))
+            epochs = self.max_iter if self.n_members == 1 else None
+            fitted = self._fitted_by_report(problem, dtype)
+            bridge = CallbackBridge(self, data, fitted, max_epochs=epochs)
         result = self._train(plan, problem, dtype, bridge)
         self._take(result, plan, problem, dtype, fresh=fresh, incremental=incremental)
         if bridge is not None:

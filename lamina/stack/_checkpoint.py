@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -23,14 +24,46 @@ from torch import Tensor
 
 from lamina._checks import check_real
 from lamina._errors import FileError
-from lamina._typing import Array, DtypeName, Path
-from lamina.nn import Network
+from lamina._typing import Array, Path
 
 from ._ledger import HISTORY_COLUMNS, History, Ledger
 from ._run import GroupRun
 from ._task import Task
 
 VERSION = 1
+
+_ARRAYS = ("init", "rows", "validation_rows", "sample_weight")
+"""What a fingerprint does not read off the member, but as the arrays that it became."""
+
+
+@dataclass
+class Progress:
+    """All that changes while a stack trains."""
+
+    ledger: Ledger
+    history: History
+    runs: Sequence[GroupRun]
+    messages: list[str]
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return ledger, history and every group's store by name."""
+        tensors = {f"ledger.{n}": torch.from_numpy(a) for n, a in self.ledger.arrays().items()}
+        columns = self.history.arrays()
+        tensors |= {f"history.{n}": torch.from_numpy(a) for n, a in columns.items()}
+        for i, run in enumerate(self.runs):
+            tensors |= {f"group{i}.{name}": t.cpu() for name, t in run.store.items()}
+        return tensors
+
+    def take(self, tensors: dict[str, Tensor], messages: list[str]) -> None:
+        """Fill ledger, history and stores in place."""
+        for name, array in self.ledger.arrays().items():
+            array[...] = tensors[f"ledger.{name}"].numpy()
+        for name in HISTORY_COLUMNS:
+            self.history.columns[name] = [tensors[f"history.{name}"].numpy()]
+        for i, run in enumerate(self.runs):
+            for name, tensor in run.store.items():
+                tensor.copy_(tensors[f"group{i}.{name}"])
+        self.messages[:] = messages
 
 
 @dataclass
@@ -70,16 +103,18 @@ class Checkpoint:
         """Return whether it is time to save."""
         return time.monotonic() - self._last >= self.every
 
-    def save(self, mark: str, ledger: Ledger, history: History, runs: Sequence[GroupRun]) -> None:
+    def save(self, mark: str, progress: Progress) -> None:
         """Write everything to a file beside the place, then rename it."""
         from safetensors.torch import save
 
-        tensors = {f"ledger.{n}": torch.from_numpy(a) for n, a in ledger.arrays().items()}
-        columns = history.arrays()
-        tensors |= {f"history.{n}": torch.from_numpy(a) for n, a in columns.items()}
-        for i, run in enumerate(runs):
-            tensors |= {f"group{i}.{name}": t.cpu() for name, t in run.store.items()}
-        data = save(tensors, metadata={"lamina_checkpoint": str(VERSION), "mark": mark})
+        tensors = progress.tensors()
+        metadata = {
+            "lamina_checkpoint": str(VERSION),
+            "mark": mark,
+            "sha256": _digest_of(tensors),
+            "messages": json.dumps(progress.messages),
+        }
+        data = save(tensors, metadata=metadata)
         place = FilePath(self.path)
         beside = place.with_name(f".{place.name}.{os.getpid()}.tmp")
         try:
@@ -92,23 +127,14 @@ class Checkpoint:
             beside.unlink(missing_ok=True)
         self._last = time.monotonic()
 
-    def restore(
-        self, mark: str, ledger: Ledger, history: History, runs: Sequence[GroupRun]
-    ) -> None:
-        """Fill ledger, history and stores from the file, if there is one."""
+    def restore(self, mark: str, progress: Progress) -> None:
+        """Take the progress from the file, if there is one."""
         place = FilePath(self.path)
-        if not place.exists():
-            return
-        tensors = self._read(place, mark)
-        for name, array in ledger.arrays().items():
-            array[...] = tensors[f"ledger.{name}"].numpy()
-        for name in HISTORY_COLUMNS:
-            history.columns[name] = [tensors[f"history.{name}"].numpy()]
-        for i, run in enumerate(runs):
-            for name, tensor in run.store.items():
-                tensor.copy_(tensors[f"group{i}.{name}"])
+        if place.exists():
+            tensors, messages = self._read(place, mark)
+            progress.take(tensors, json.loads(messages))
 
-    def _read(self, place: FilePath, mark: str) -> dict[str, Tensor]:
+    def _read(self, place: FilePath, mark: str) -> tuple[dict[str, Tensor], str]:
         from safetensors import SafetensorError, safe_open
         from safetensors.torch import load_file
 
@@ -117,10 +143,7 @@ class Checkpoint:
                 metadata = file.metadata() or {}
             tensors: dict[str, Tensor] = load_file(place)
         except (SafetensorError, OSError, ValueError) as error:
-            raise FileError(
-                f"checkpoint {str(place)!r} is damaged or is not a checkpoint. "
-                "Delete it to start anew."
-            ) from error
+            raise _damaged(place) from error
         if metadata.get("lamina_checkpoint") != str(VERSION):
             raise FileError(
                 f"checkpoint {str(place)!r} is not one of this version of lamina. "
@@ -131,12 +154,36 @@ class Checkpoint:
                 f"checkpoint {str(place)!r} belongs to other members, data or dtype. "
                 "Delete it to start anew, or give another path."
             )
-        return tensors
+        if metadata.get("sha256") != _digest_of(tensors):
+            raise _damaged(place)
+        return tensors, metadata["messages"]
 
 
-def fingerprint(tasks: Sequence[Task], X: Any, y: Array, dtype: DtypeName, states: Any) -> str:
-    """Return a hash of everything that the result depends on."""
-    digest = hashlib.sha256(f"{VERSION} {dtype} {states is not None}".encode())
+def _damaged(place: FilePath) -> FileError:
+    return FileError(
+        f"checkpoint {str(place)!r} is damaged or is not a checkpoint. Delete it to start anew."
+    )
+
+
+def _digest_of(tensors: dict[str, Tensor]) -> str:
+    """Return a hash of names and numbers."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        _feed(digest, tensors[name].numpy())
+    return digest.hexdigest()
+
+
+def fingerprint(
+    tasks: Sequence[Task], X: Any, y: Array, kind: str, progress: Progress
+) -> str:
+    """Return a hash of everything that the result depends on, before the first epoch.
+
+    ``kind`` names precision and backends.
+    First weights and states of an earlier training are in the progress. A user's own loss
+    counts by its name only.
+    """
+    digest = hashlib.sha256(f"{VERSION} {kind} {_digest_of(progress.tensors())}".encode())
     if scipy.sparse.issparse(X):
         csr = scipy.sparse.csr_array(X)  # type: ignore[call-overload]
         parts = [csr.data, csr.indices, csr.indptr]
@@ -146,20 +193,19 @@ def fingerprint(tasks: Sequence[Task], X: Any, y: Array, dtype: DtypeName, state
         _feed(digest, array)
     for task in tasks:
         for one in fields(task.member):
-            _feed(digest, getattr(task.member, one.name))
+            if one.name not in _ARRAYS:
+                digest.update(_text(getattr(task.member, one.name)).encode())
+        for rows in (task.rows, task.validation_rows, task.sample_weight):
+            _feed(digest, np.zeros(0) if rows is None else rows)
     return digest.hexdigest()
 
 
-def _feed(digest: Any, value: Any) -> None:
-    """Add one value of a member, an array or a setting, to a hash."""
-    if isinstance(value, Network):
-        value = value.layers()
-    if isinstance(value, np.ndarray):
-        digest.update(f"{value.dtype} {value.shape}".encode())
-        digest.update(np.ascontiguousarray(value).tobytes() if value.dtype != object else b"")
-    elif isinstance(value, (list, tuple)):
-        digest.update(f"[{len(value)}".encode())
-        for one in value:
-            _feed(digest, one)
-    else:
-        digest.update(json.dumps(repr(value)).encode())
+def _feed(digest: Any, array: Array) -> None:
+    """Add an array to a hash."""
+    digest.update(f"{array.dtype} {array.shape}".encode())
+    digest.update(np.ascontiguousarray(array).tobytes())
+
+
+def _text(setting: object) -> str:
+    """Return a setting as text that is the same in another process."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(setting)) + ";"

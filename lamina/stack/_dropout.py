@@ -5,8 +5,9 @@ A unit's mask is
 .. math:: m = [u \ge p] / (1 - p), \qquad
           u = \text{hash}(\text{seed, step, layer, row, unit}) / 2^{24}
 
-so that it depends neither on the other members nor on padding. The hash is a 32-bit finaliser
-of the murmur family, applied once to (row, key) and once to (that, unit, key).
+so that it depends neither on the other members nor on padding. Masks come again after 2²⁶
+steps. The hash is a 32-bit finaliser of the murmur family, applied once to (row, key) and once
+to (that, unit, key).
 
 References
 ----------

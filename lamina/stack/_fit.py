@@ -14,7 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
 
-from ._checkpoint import Checkpoint, fingerprint
+from ._checkpoint import Checkpoint, Progress, fingerprint
 from ._cpu import supports
 from ._data import Rows, as_rows, target_array
 from ._lbfgs import run_lbfgs
@@ -45,6 +45,7 @@ class Training:
     ) -> None:
         self.tasks, self.X, self.y, self.dtype = tasks, X, target_array(y), dtype
         self.callbacks = callbacks
+        self._grad_mode = torch.is_grad_enabled()  # the caller's, for the callbacks
         alone = [t for t in tasks if backend != "torch" and supports(t, rows)]
         rest = [t for t in tasks if t not in alone]
         self.backend = ["cpu" if t in alone else "torch" for t in tasks]
@@ -61,8 +62,10 @@ class Training:
         self.checkpoint = None
         if checkpoint is not None:
             self.checkpoint = Checkpoint.of(checkpoint)
-            self._mark = fingerprint(tasks, X, self.y, dtype, (states, self.backend))
-            self.checkpoint.restore(self._mark, self.ledger, self.history, self.runs)
+            self._progress = Progress(self.ledger, self.history, self.runs, self.messages)
+            kind = " ".join([dtype, *self.backend])
+            self._mark = fingerprint(tasks, X, self.y, kind, self._progress)
+            self.checkpoint.restore(self._mark, self._progress)
 
     def _make_run(self, i: int) -> GroupRun:
         group = self.groups[i]
@@ -200,7 +203,8 @@ class Training:
             learning_rate=last["learning_rate"],
             networks=lambda: [run.current_network(places[int(i)]) for i in ids],
         )
-        return any([bool(callback(report)) for callback in self.callbacks])
+        with torch.set_grad_enabled(self._grad_mode):
+            return any([bool(callback(report)) for callback in self.callbacks])
 
     def _back_to_whole_epochs(self) -> None:
         """After Ctrl-C: give up the epoch that was under way."""
@@ -215,7 +219,7 @@ class Training:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            self.checkpoint.save(self._mark, self.ledger, self.history, self.runs)
+            self.checkpoint.save(self._mark, self._progress)
 
     def _result(self, interrupted: bool) -> StackResult:
         places = {

@@ -127,14 +127,15 @@ def judge(ledger: Ledger, tasks: Sequence[Task], value: FloatArray, bad: Array) 
     tasks : sequence of Task
         The members that ran.
     value : ndarray of shape (k,)
-        Monitored values; NaN is no improvement.
+        Monitored values; NaN and infinity are no improvement.
     bad : ndarray of bool of shape (k,)
         Members whose loss or weights are not finite.
     """
     ids = np.array([task.index for task in tasks])
     tol = np.array([task.member.tol for task in tasks])
     best = ledger.best[ids]
-    idle = np.where(value <= best - tol, 0, ledger.idle[ids] + 1)
+    enough = np.isfinite(value) & (value <= best - tol)
+    idle = np.where(enough, 0, ledger.idle[ids] + 1)
     gained: Array = (value < best) & ~bad
     ledger.idle[ids] = idle
     ledger.best[ids] = np.where(gained, value, best)

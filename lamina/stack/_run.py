@@ -197,8 +197,10 @@ class GroupRun:
             self.store[name][self.live[place]] = tensor[place]
 
     def current_network(self, i: int) -> Network:
-        """Return the network of a live member as it is now."""
-        return self._network(self.theta[self.live.index(i)], self.group.tasks[i])
+        """Return the network of a member as it is now, or as it was when it left."""
+        live = i in self.live and i != self.riding
+        row = self.theta[self.live.index(i)] if live else self.store["theta"][i]
+        return self._network(row, self.group.tasks[i])
 
     def result_row(self, i: int) -> Tensor:
         """Return the stored row that is the member's result: its best epoch, or its last."""

@@ -32,6 +32,12 @@ _CODES: dict[str, type[ColumnCode]] = {
 }
 
 
+_MIN_BINS, _MAX_BINS, _ROWS_PER_BIN = 32, 96, 160
+"""Bins of a number, by measurement: fine steps help where there are rows enough to fill them."""
+_MAX_PARTS, _MAX_CELLS = 768, 2**27
+"""Bins of all numbers together, and of all rows: half a gigabyte."""
+
+
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""Turn a table of any columns into a matrix of floats that a network can learn from.
 
@@ -42,8 +48,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     ============  ==========================================================================
     number        centred by its median, divided by its interquartile range, smoothly clipped
-                  to ±3; its place among ``n_bins`` quantiles; whole numbers of few values
-                  also one by one
+                  to ±3; its place among ``n_bins`` quantiles, or among all of its values if
+                  they are few, as those of codes; if it is mostly one value, other frequent
+                  values one by one
     truth value   ±1
     date          elapsed time; sine and cosine of its place in year, month, week and day
     category      one column a level (two levels: ±1); of more than ``max_levels``, the most
@@ -60,11 +67,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns to take for categories whatever they hold, by name or position.
     max_levels : int, default=32
         How many levels of a category get a column of their own.
-    max_codes : int, default=16
-        Whole numbers with at most so many distinct values, each met five times on average, also
-        enter one by one, as if they were codes. 0 turns it off.
-    n_bins : int, default=0
-        In how many bins to cut each number at its quantiles; 0 for none.
+    max_codes : int, default=64
+        How many frequent values of a number that is mostly one value enter one by one.
+    n_bins : int or "auto", default="auto"
+        In how many bins to cut each number at its quantiles; 0 for none. "auto" is 32 from
+        256 rows on, and rises from there to 96 at 15,000; fewer for more than eight numbers.
     target_type : {"auto", "continuous", "classes"}, default="auto"
         How to take ``y`` for the mean target of levels. "auto" asks scikit-learn's
         ``type_of_target``.
@@ -96,7 +103,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> import pandas as pd
     >>> from lamina.tables import TableEncoder
     >>> table = pd.DataFrame({"height": [1.5, None, 1.8, 1.7], "kind": ["a", "b", "a", "c"]})
-    >>> encoder = TableEncoder().fit(table)
+    >>> encoder = TableEncoder(n_bins=0).fit(table)
     >>> encoder.get_feature_names_out().tolist()
     ['height', 'height missing', 'kind=a', 'kind=b', 'kind=c']
     >>> encoder.transform(table)[1].tolist()
@@ -114,8 +121,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         *,
         categorical_features: Sequence[str | int] | None = None,
         max_levels: int = 32,
-        max_codes: int = 16,
-        n_bins: int = 0,
+        max_codes: int = 64,
+        n_bins: int | Literal["auto"] = "auto",
         target_type: Literal["auto", "continuous", "classes"] = "auto",
         dtype: DtypeName = "float32",
         random_state: int = 0,
@@ -166,13 +173,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         targets = None if y is None else encoding_targets(y, self.target_type, len(frame))
         self._remember(names)
         self._codes, self._reports = {}, []
+        kinds = {
+            name: "category" if name in forced else kind_of(frame[name]) for name in frame.columns
+        }
+        n_bins = self._bins_for(len(frame), list(kinds.values()).count("number"))
 
         blocks: dict[str, FloatArray] = {}
         seen: dict[str, str] = {}
-        for name in frame.columns:
-            kind = "category" if name in forced else kind_of(frame[name])
+        for name, kind in kinds.items():
             try:
-                code, block = self._fit_column(frame[name], kind, targets)
+                code, block = self._fit_column(frame[name], kind, targets, n_bins)
                 digest = _digest(code, block)
                 if digest in seen:
                     raise Unusable(f"same as {seen[digest]!r}")
@@ -245,7 +255,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_integer("max_levels", self.max_levels, 2)
         check_integer("max_codes", self.max_codes, 0)
-        check_integer("n_bins", self.n_bins, 0)
+        if self.n_bins != "auto":
+            check_integer("n_bins", self.n_bins, 0)
         check_choice("target_type", self.target_type, ("auto", "continuous", "classes"))
         check_choice("dtype", self.dtype, DTYPES)
         check_integer("random_state", self.random_state, 0, 2**32 - 1)
@@ -260,7 +271,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(columns.names, dtype=object)
 
     def _fit_column(
-        self, column: pd.Series[Any], kind: str, targets: FloatArray | None
+        self, column: pd.Series[Any], kind: str, targets: FloatArray | None, n_bins: int
     ) -> tuple[ColumnCode, FloatArray]:
         if kind == "category":
             return fit_levels(
@@ -274,8 +285,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         elif kind == "boolean":
             code = fit_numbers(column, "boolean", n_bins=0, max_codes=0)
         else:
-            code = fit_numbers(column, "number", n_bins=self.n_bins, max_codes=self.max_codes)
+            code = fit_numbers(column, "number", n_bins=n_bins, max_codes=self.max_codes)
         return code, code.transform(column)
+
+    def _bins_for(self, n_samples: int, n_numbers: int) -> int:
+        """Return the bins of each number: more for many rows, fewer for many numbers."""
+        if self.n_bins != "auto":
+            return self.n_bins
+        resolution = min(max(_MIN_BINS, n_samples // _ROWS_PER_BIN), _MAX_BINS, n_samples // 8)
+        all_together = min(_MAX_PARTS, _MAX_CELLS // n_samples)
+        return min(resolution, all_together // max(n_numbers, 1))
 
     def _warn_nothing(self) -> None:
         reasons = "; ".join(f"{report.column} {report.note}" for report in self._reports[:5])

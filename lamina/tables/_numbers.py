@@ -14,6 +14,9 @@ from ._columns import ColumnCode, Unusable, stacked
 from ._scale import RobustScale
 from ._values import numbers, truths
 
+_MANY_ROWS = 10
+"""A value that so many rows have exactly is taken for a code."""
+
 
 @dataclass(frozen=True, eq=False)
 class NumberCode(ColumnCode):
@@ -114,17 +117,27 @@ def fit_numbers(
             raise Unusable("constant")
         return NumberCode(reads, offset, None, none, none, missing)
     scale = RobustScale.fit(values)
-    edges = quantile_edges(scale.apply(present), n_bins) if len(distinct) > 2 else none
-    codes = distinct if _are_codes(distinct, len(present), max_codes) else none
+    edges = quantile_edges(scale.apply(present), n_bins)
+    codes = repeated_values(present, max_codes)
     return NumberCode(reads, offset, scale, edges, codes, missing)
 
 
 def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
-    """Return the distinct quantiles that cut values into at most ``n_bins`` bins, or none."""
-    if n_bins < 2:
+    """Return the edges of at most ``n_bins`` bins, or none.
+
+    Few distinct values are edges themselves. Otherwise every other edge is a quantile of all
+    values and the rest are quantiles of the distinct ones, so that a column that is mostly zero
+    is cut where its other values are.
+    """
+    distinct = np.unique(values)
+    if n_bins < 2 or len(distinct) < 3:
         return np.empty(0)
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
-    return edges if len(edges) > 2 else np.empty(0)
+    if len(distinct) <= n_bins + 1:
+        return distinct
+    levels = np.linspace(0, 1, n_bins + 1)
+    dense, sparse = np.quantile(values, levels[::2]), np.quantile(distinct, levels[1::2])
+    edges: FloatArray = np.unique(np.concatenate([dense, sparse, distinct[[0, -1]]]))
+    return edges
 
 
 def piecewise(values: FloatArray, edges: FloatArray) -> FloatArray:
@@ -146,6 +159,13 @@ def _offset(column: pd.Series[Any]) -> int:
     return smallest if max(abs(smallest), abs(largest)) > 2**53 else 0
 
 
-def _are_codes(distinct: FloatArray, n_present: int, max_codes: int) -> bool:
-    few = 2 < len(distinct) <= max_codes and n_present >= 5 * len(distinct)
-    return few and bool(np.all(distinct == np.floor(distinct)))
+def repeated_values(values: FloatArray, max_codes: int) -> FloatArray:
+    """Return the most frequent values, at most ``max_codes``, that many rows share exactly."""
+    distinct, counts = np.unique(values, return_counts=True)
+    mostly_one = np.quantile(values, 0.25) == np.quantile(values, 0.75)
+    if len(distinct) < 3 or not mostly_one:
+        return np.empty(0)
+    often = counts >= _MANY_ROWS
+    # Most frequent first; equally frequent ones by size, so that the order of rows is no matter.
+    first = np.lexsort((distinct, -counts))[: min(max_codes, int(often.sum()))]
+    return np.sort(distinct[first])

@@ -7,13 +7,17 @@ import os
 import re
 import signal
 import threading
-from datetime import UTC, datetime
+import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
+from sklearn.exceptions import ConvergenceWarning
 
+import lamina
 from lamina.cli._progress import Watch, watched
+from lamina.stack import EpochReport
 
 
 class Model:
@@ -30,60 +34,107 @@ def terminal():
     )
 
 
-def context(task_id, *, parent=None, max_subtasks=0, name="epoch"):
-    return SimpleNamespace(
-        task_id=task_id,
-        parent=parent,
-        max_subtasks=max_subtasks,
-        task_name=name,
-        init_time=datetime.now(UTC),
+def report(epoch, *, group=0, n_groups=1, losses=(0.1, 0.3), held_out=(0.5, np.nan)):
+    return EpochReport(
+        members=(0, 1),
+        group=group,
+        n_groups=n_groups,
+        epoch=epoch,
+        max_epochs=10,
+        train_loss=np.array(losses),
+        valid_loss=np.array(held_out),
+        valid_score=np.array([np.nan, np.nan]),
+        learning_rate=np.array([0.1, 0.1]),
+        networks=list,
     )
 
 
-def watch_epochs(watch, n, metadata=None, total=10):
+def watch_epochs(watch, *reports):
     """Let a watch see the begin, some epochs and the end of a fit."""
-    root = context(0, max_subtasks=total, name="fit")
+    root = SimpleNamespace(task_name="fit")
     watch.setup(None, root)
     watch.on_fit_task_begin(None, root)
     answers = [
-        watch.on_fit_task_end(None, context(i, parent=root), metadata=metadata) for i in range(n)
+        watch.on_fit_task_end(None, SimpleNamespace(task_name="epoch", report=each))
+        for each in reports
     ]
+    watch.on_fit_task_end(None, root)
     watch.teardown(None, root)
     return answers
 
 
+def drawn_by(watch, console, *reports):
+    """The last line that a watch has drawn."""
+    watch_epochs(watch, *reports)
+    return re.split(r"\r|\n", re.sub(r"\x1b\[[\d?]*\w", "", console.file.getvalue()).strip())[-1]
+
+
 def test_a_terminal_shows_epoch_losses_and_time_left():
     console = terminal()
-    watch = Watch(console, show=True)
-    watch_epochs(watch, 3, {"train_loss": 0.12345, "valid_loss": 0.5})
-    drawn = console.file.getvalue()
-    assert re.search(
-        r"Training .*epoch 3 loss 0\.1235  held out 0\.5 at most \d\.\d s left", drawn
+    line = drawn_by(Watch(console, show=True), console, report(2), report(3))
+    assert re.fullmatch(
+        r"Training [━╸╺ ]+ 2 networks, epoch 3 of 10, loss 0\.2, held out 0\.5 "
+        r"at most \d\.\d s left",
+        line,
     )
+
+
+@pytest.mark.parametrize(
+    ("group", "epoch", "factor"), [(0, 5, 3.0), (0, 10, 1.0), (1, 5, 1 / 3), (1, 10, 0.0)]
+)
+def test_time_left_grows_with_what_is_to_be_done(monkeypatch, group, epoch, factor):
+    """Of two groups of 10 epochs, 5 are a quarter: three times as long is left."""
+    clock = iter([0.0, 0.0, 12.0, 12.0])
+    monkeypatch.setattr("lamina.cli._progress.time.monotonic", lambda: next(clock, 12.0))
+    console = terminal()
+    watch = Watch(console, show=True)
+    line = drawn_by(watch, console, report(epoch, group=group, n_groups=2))
+    assert line.endswith(f"at most {12 * factor:.1f} s left")
 
 
 def test_time_left_is_bounded_by_the_limit():
     console = terminal()
-    watch = Watch(console, show=True, time_limit=0.0)
-    watch_epochs(watch, 1, total=None)
-    assert "at most 0.0 s left" in console.file.getvalue()
-    assert "loss" not in console.file.getvalue()
+    line = drawn_by(Watch(console, show=True, time_limit=1e-9), console, report(1))
+    assert line.endswith("at most 0.0 s left")
 
 
-def test_nothing_is_drawn_when_not_shown():
+def test_losses_that_are_not_finite_are_called_so():
     console = terminal()
-    assert watch_epochs(Watch(console, show=False), 3) == [False] * 3
+    nan = (np.nan, np.nan)
+    line = drawn_by(Watch(console, show=True), console, report(1, losses=nan, held_out=nan))
+    assert "loss not finite at most" in " ".join(line.split())
+
+
+def test_nothing_is_drawn_when_not_shown_and_no_epoch_is_empty():
+    console = terminal()
+    assert watch_epochs(Watch(console, show=False), report(1), None) == [False, False]
     assert console.file.getvalue() == ""
-
-
-def test_an_end_that_is_no_epoch_is_not_drawn():
-    console = terminal()
-    watch = Watch(console, show=True)
-    watch.setup(None, None)
-    watch.on_fit_task_end(None, context(0, max_subtasks=5))
-    watch.on_fit_task_end(None, context(0))
-    watch.teardown(None, None)
+    watch_epochs(Watch(console, show=True), None)
     assert "epoch" not in console.file.getvalue()
+
+
+def test_every_estimator_tells_a_callback_the_figures_of_each_epoch():
+    class Keep:
+        def __init__(self):
+            self.reports = []
+
+        def setup(self, estimator, context): ...
+        def teardown(self, estimator, context): ...
+        def on_fit_task_begin(self, estimator, context): ...
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == "epoch" and context.report is not None:
+                self.reports.append(context.report)
+
+    x = np.linspace(-1, 1, 40)[:, None]
+    for model in (
+        lamina.TableRegressor("fast", random_state=0),
+        lamina.MLPRegressor(max_iter=3, tol=0, n_iter_no_change=50, random_state=0),
+    ):
+        keep = Keep()
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+            model.set_callbacks(keep).fit(x, x[:, 0])
+        losses = model.history_.groupby("epoch")["train_loss"].mean()
+        np.testing.assert_allclose([r.train_loss.mean() for r in keep.reports], losses)
 
 
 def test_the_first_ctrl_c_ends_with_the_epoch_and_the_second_quits():
@@ -94,7 +145,7 @@ def test_the_first_ctrl_c_ends_with_the_epoch_and_the_second_quits():
     def press_twice():
         with watched(model, watch):
             for _ in range(2):
-                answers.extend(watch_epochs(watch, 1))
+                answers.extend(watch_epochs(watch, report(1)))
                 os.kill(os.getpid(), signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)

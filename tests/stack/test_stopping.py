@@ -34,11 +34,11 @@ def plain_rule(losses, tol, patience, schedule, learning_rate, max_epochs):
     """Return status, epochs run, best epoch and final rate, as scikit-learn's loop would.
 
     ``MLPClassifier._update_no_improvement_count`` and the end of ``_fit_stochastic``, where a
-    loss that is not a number is no improvement.
+    loss that is not finite is no improvement.
     """
     best, best_epoch, count = math.inf, 0, 0
     for epoch, loss in enumerate(losses, 1):
-        if math.isnan(loss) or loss > best - tol:
+        if not math.isfinite(loss) or loss > best - tol:
             count += 1
         else:
             count = 0

@@ -10,12 +10,13 @@ import pytest
 
 from lamina._errors import DataError
 from lamina.tables import TableEncoder
+from lamina.tables._numbers import quantile_edges
 
 
 def encode(values, name="c", **parameters):
     """Return the matrix of one column by the names of its columns."""
     frame = pd.DataFrame({name: values})
-    encoder = TableEncoder(dtype="float64", **parameters)
+    encoder = TableEncoder(dtype="float64", **({"n_bins": 0} | parameters))
     matrix = encoder.fit_transform(frame)
     np.testing.assert_array_equal(encoder.transform(frame), matrix)
     return dict(zip(encoder.get_feature_names_out(), matrix.T.tolist(), strict=True))
@@ -118,15 +119,24 @@ def test_a_missing_number_is_the_centre_and_has_a_column(values):
     np.testing.assert_allclose(columns["c"], [*SCALED[:3], 0, *SCALED[3:]], rtol=1e-12)
 
 
-def test_few_whole_numbers_also_enter_as_codes():
-    columns = encode([1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 4, 4, 4, 4, 4])
-    assert list(columns) == ["c", "c=1", "c=2", "c=4"]
-    assert columns["c=4"] == [0] * 10 + [1] * 5
-    # Fractions, many values, and values that hardly repeat are no codes.
-    assert list(encode([0.5, 1.0, 2.0] * 10)) == ["c"]
-    assert list(encode(list(range(17)) * 10)) == ["c"]
-    assert list(encode(list(range(10)))) == ["c"]
-    assert list(encode([1, 2, 4] * 5, max_codes=0)) == ["c"]
+def test_codes_of_few_values_have_an_edge_each():
+    # Between neighbouring edges only one level lies, so any function of the codes is linear.
+    columns = encode([1, 1, 2, 2, 7, 7], n_bins=8)
+    assert list(columns) == ["c", "c part 1", "c part 2"]
+    assert columns["c part 1"] == [0, 0, 1, 1, 1, 1]
+    assert columns["c part 2"] == [0, 0, 0, 0, 1, 1]
+
+
+def test_frequent_values_of_a_number_that_is_mostly_zero_enter_one_by_one():
+    values = [0] * 200 + [5] * 12 + [7] * 11 + [8] * 10 + [9] * 9
+    columns = encode(values, max_codes=3)
+    # 9 is too rare; the three most frequent ones of the others.
+    assert [name for name in columns if "=" in name] == ["c=0", "c=5", "c=7"]
+    assert columns["c=5"] == [0] * 200 + [1] * 12 + [0] * 30
+    assert [name for name in encode(values) if "=" in name] == ["c=0", "c=5", "c=7", "c=8"]
+    assert [name for name in encode(values, max_codes=0) if "=" in name] == []
+    # Evenly spread numbers have their bins.
+    assert list(encode([1, 2, 3] * 50)) == ["c"]
 
 
 def test_quantile_bins_say_how_far_a_value_has_come():
@@ -135,6 +145,28 @@ def test_quantile_bins_say_how_far_a_value_has_come():
     low, high = squashed(-1), squashed(-0.5)
     np.testing.assert_allclose(columns["c part 1"], [0, 1 - high / low, 1, 1, 1], atol=1e-12)
     np.testing.assert_allclose(columns["c part 2"], [0, 0, 0, high / low, 1], atol=1e-12)
+
+
+def test_bins_are_where_values_are_dense_and_where_they_are_not():
+    # 60 zeros and 1 to 40: quantiles of all values are 0 up to the 60th percent.
+    values = np.array([0] * 60 + [*range(1, 41)], dtype=float)
+    edges = quantile_edges(values, 4)
+    # All values at 0, 50 and 100 %: 0, 0, 40. Distinct ones at 25 and 75 %: 10, 30.
+    assert edges.tolist() == [0, 10, 30, 40]
+
+
+def test_automatic_bins_follow_rows_and_columns():
+    def bins(n_rows, n_columns):
+        X = np.random.default_rng(0).normal(size=(n_rows, n_columns))
+        names = TableEncoder().fit(X).get_feature_names_out()
+        return (len(names) - n_columns) / n_columns
+
+    assert bins(20, 1) == 2
+    assert bins(256, 1) == bins(5000, 1) == 32
+    assert bins(8000, 1) == 50
+    assert bins(20_000, 1) == 96
+    assert bins(256, 48) == 16
+    assert bins(20, 400) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""How the table estimators train: what each preset means, for a table of a given size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from lamina._random import SPLIT, generator, spawn_seeds
+from lamina._typing import FloatArray, IntArray
+from lamina.heads import Head
+from lamina.stack import Member
+
+Preset: TypeAlias = Literal["default", "fast", "best"]
+
+N_FOLDS = 8
+"""Each member holds out another eighth of the rows."""
+
+TOO_FEW = 10
+"""With fewer rows nothing is held out."""
+
+_LARGE = 20_000
+"""Above so many rows half of the members do: each sees more, and they differ less."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings that were chosen by measurement on small and medium tables."""
+
+    n_members: int
+    hidden_layer_sizes: tuple[int, ...]
+    learning_rate: float
+    max_epochs: int
+    min_epochs: int
+    n_seen: int  # rows times epochs that a large table is trained for
+    patience: int
+
+    dropout: float = 0.15
+    weight_decay: float = 0.01
+    clip_norm: float = 1.0
+
+    def members_for(self, n_samples: int) -> int:
+        """Return the number of networks."""
+        return self.n_members if n_samples <= _LARGE else max(1, self.n_members // 2)
+
+    def epochs_for(self, n_samples: int) -> int:
+        """Return the most epochs: fewer for many rows."""
+        return int(np.clip(self.n_seen // n_samples, self.min_epochs, self.max_epochs))
+
+
+PRESETS: dict[Preset, Recipe] = {
+    "fast": Recipe(2, (128,), 2e-3, 40, 5, 200_000, 8),
+    "default": Recipe(8, (256, 128), 1e-3, 80, 12, 600_000, 16),
+    "best": Recipe(24, (256, 128), 1e-3, 120, 20, 1_200_000, 24),
+}
+
+
+def batch_size_for(n_samples: int) -> int:
+    """Return the rows per step."""
+    return 64 if n_samples < 2000 else 128 if n_samples < 8000 else 256
+
+
+def make_members(
+    recipe: Recipe,
+    head: Head,
+    *,
+    n_members: int,
+    seed: int,
+    n_samples: int,
+    codes: IntArray | None,
+    weights: FloatArray | None,
+    monitor: Literal["valid_loss", "valid_score"],
+) -> list[Member]:
+    """Return members that differ in their random draws and in the rows that they hold out.
+
+    ``codes`` are class numbers, by which the folds are stratified; None for a regression.
+    """
+    n_folds = min(N_FOLDS, n_samples // 2) if n_samples >= TOO_FEW else 0
+    members = []
+    for i, member_seed in enumerate(spawn_seeds(seed, n_members)):
+        rows = valid = None
+        if n_folds:
+            # A new split when all folds have been held out once.
+            fold = folds(n_samples, n_folds, spawn_seeds(seed, 1 + i // n_folds)[-1], codes)
+            rows, valid = np.flatnonzero(fold != i % n_folds), np.flatnonzero(fold == i % n_folds)
+        members.append(
+            Member(
+                hidden_layer_sizes=recipe.hidden_layer_sizes,
+                activation="relu",
+                head=head,
+                init="he",
+                seed=member_seed,
+                rows=rows,
+                validation_rows=valid,
+                sample_weight=weights,
+                batch_size=batch_size_for(n_samples),
+                optimizer="adamw",
+                learning_rate=recipe.learning_rate,
+                schedule="cosine",
+                weight_decay=recipe.weight_decay,
+                dropout=recipe.dropout,
+                clip_norm=recipe.clip_norm,
+                max_epochs=recipe.epochs_for(n_samples),
+                patience=recipe.patience if n_folds else None,
+                monitor=monitor if n_folds else "train_loss",
+            )
+        )
+    return members
+
+
+def folds(n_samples: int, n_folds: int, seed: int, codes: IntArray | None) -> IntArray:
+    """Return the fold in which each row is held out; -1 for the only row of its class.
+
+    Every fold holds a like number of rows, and of each class.
+    """
+    order = generator(seed, SPLIT).permutation(n_samples)
+    if codes is None:
+        kept = np.zeros(n_samples, dtype=bool)
+    else:
+        order = order[np.argsort(codes[order], kind="stable")]
+        kept = np.bincount(codes)[codes] == 1
+    order = order[~kept[order]]
+    fold = np.full(n_samples, -1)
+    fold[order] = np.arange(len(order)) % n_folds
+    return fold

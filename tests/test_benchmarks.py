@@ -1,0 +1,58 @@
+"""The benchmarks still run, and their helper measures and prints what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from benchmarks._table import aligned, median_seconds, print_ratios
+
+SMALL = {
+    "single_fit": ["--samples=200", "--epochs=1", "--repeats=1"],
+    "stack_vs_loop": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
+}
+
+
+@pytest.mark.parametrize(("name", "ours"), [("single_fit", "lamina"), ("stack_vs_loop", "stack")])
+def test_a_benchmark_prints_a_row_a_width(name, ours, root):
+    command = [sys.executable, "-m", f"benchmarks.{name}", *SMALL[name]]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert f"/ {ours}" in done.stdout
+    assert {"16", "64", "64-64"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
+
+
+def test_every_benchmark_is_run_here_and_by_make(root):
+    names = {file.stem for file in (root / "benchmarks").glob("[!_]*.py")}
+    assert names == set(SMALL)
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    assert all(f"benchmarks.{name}" in makefile for name in names)
+
+
+def test_ways_take_turns_and_the_median_is_taken():
+    calls = []
+    pauses = iter([0.0, 0.0, 0.0, 0.0, 0.03, 0.0, 0.0, 0.0])
+
+    def way(name):
+        calls.append(name)
+        time.sleep(next(pauses))
+
+    ways = {"a": lambda: way("a"), "b": lambda: way("b")}
+    seconds = median_seconds(ways, repeats=3)
+    assert calls == ["a", "b"] * 4
+    # One of three runs of "a" took 30 ms; its median does not see it.
+    assert seconds["a"] < 0.03
+
+
+def test_ratios_are_others_by_ours(capsys):
+    print_ratios("title", {"case": {"ours": 0.002, "theirs": 0.005}}, ours="ours")
+    title, _, header, row = capsys.readouterr().out.splitlines()
+    assert title == "title"
+    assert header.split("  ")[-1].strip() == "theirs / ours"
+    assert row.split() == ["case", "2", "5", "2.50"]
+
+
+def test_columns_are_aligned():
+    assert aligned([["", "b"], ["long", "1"]]) == "      b\nlong  1"
