@@ -174,9 +174,7 @@ def _digest_of(tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(
-    tasks: Sequence[Task], X: Any, y: Array, kind: str, progress: Progress
-) -> str:
+def fingerprint(tasks: Sequence[Task], X: Any, y: Array, kind: str, progress: Progress) -> str:
     """Return a hash of everything that the result depends on, before the first epoch.
 
     ``kind`` names precision and backends.

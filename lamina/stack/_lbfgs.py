@@ -79,17 +79,16 @@ def _enter(run: GroupRun, history: History, loss: float, seconds: float) -> None
         run.begin_epoch()
     if gained[0] and run.keeps_best[0]:
         run.buffers[BEST].copy_(run.theta)
-    history.add(
-        {
-            "member": ids,
-            "epoch": ledger.epoch[ids].copy(),
-            "train_loss": train,
-            "valid_loss": valid,
-            "valid_score": score,
-            "learning_rate": np.full(1, np.nan),
-            "seconds": np.array([seconds]),
-        }
-    )
+    run.last = {
+        "member": ids,
+        "epoch": ledger.epoch[ids].copy(),
+        "train_loss": train,
+        "valid_loss": valid,
+        "valid_score": score,
+        "learning_rate": np.full(1, np.nan),
+        "seconds": np.array([seconds]),
+    }
+    history.add(run.last)
 
 
 def _finish(run: GroupRun, result: OptimizeResult) -> None:

@@ -46,7 +46,7 @@ class Pool:
         report: Callable[[int, GroupRun], bool] | None,
     ) -> None:
         # The longest first, so that the workers end together.
-        self._todo = sorted(runs, key=lambda one: _work(one[1]))
+        self._todo = iter(sorted(runs, key=lambda one: -_work(one[1])))
         self._n_threads = min(n_threads, len(runs))
         self._history, self._save_if_due, self._report = history, save_if_due, report
         self._lock = threading.Lock()
@@ -69,26 +69,40 @@ class Pool:
                 elif isinstance(news, BaseException):
                     raise news
                 else:
-                    i, run, answer = news
-                    wish = not stopped and self._report is not None and self._report(i, run)
-                    stopped |= wish
-                    if wish:
-                        self._stop.set()
-                    answer.put(None)
+                    stopped |= self._answer(*news) if not stopped else self._let_go(*news)
         finally:
             self._stop.set()
             while any(worker.is_alive() for worker in workers):
-                self._let_go()
+                self._clear()
         return stopped
 
-    def _let_go(self) -> None:
-        """Answer a worker that waits for a report which will not be made any more."""
+    def _answer(self, i: int, run: GroupRun, answer: queue.SimpleQueue[None]) -> bool:
+        """Tell the callbacks of an epoch, and let its worker go on; return whether all stop."""
+        assert self._report is not None
+        try:
+            wish = self._report(i, run)
+            if wish:
+                self._stop.set()
+            return wish
+        except BaseException:
+            self._stop.set()
+            raise
+        finally:
+            answer.put(None)
+
+    def _let_go(self, i: int, run: GroupRun, answer: queue.SimpleQueue[None]) -> bool:
+        """Let a worker go on whose epoch nobody wants to hear of any more."""
+        answer.put(None)
+        return True
+
+    def _clear(self) -> None:
+        """Take what workers still have to say after the end."""
         try:
             news = self._news.get(timeout=0.01)
         except queue.Empty:
             return
         if isinstance(news, tuple):
-            news[2].put(None)
+            self._let_go(*news)
 
     def _worker(self) -> None:
         try:
@@ -101,7 +115,7 @@ class Pool:
 
     def _next(self) -> tuple[int, GroupRun] | None:
         with self._lock:
-            return self._todo.pop() if self._todo and not self._stop.is_set() else None
+            return None if self._stop.is_set() else next(self._todo, None)
 
     def _train(self, i: int, run: GroupRun) -> None:
         """Train one member until it stops or all do."""

@@ -132,7 +132,7 @@ def test_a_callback_stops_everything(how):
     def second(report):
         calls.append("second")
 
-    result = train(members(), X, Y, callbacks=[first, second])
+    result = train(members(), X, Y, backend="torch", callbacks=[first, second])
     assert calls == ["first", "second"] * 3
     assert result.status == ["epochs", "stopped", "stopped", "stopped", "stopped"]
     assert result.n_epochs == [3, 0, 0, 0, 3]
