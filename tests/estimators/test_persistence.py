@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 from lamina._errors import FileError, ParameterError
-from lamina.estimators import MLPClassifier, MLPRegressor
+from lamina.estimators import MLPClassifier, MLPRegressor, TableClassifier, TableRegressor
 from lamina.estimators._persistence import KINDS, load, save
 from lamina.nn import ACTIVATIONS, Network
 
@@ -57,6 +57,40 @@ def mlps():
         "counts": (MLPRegressor(**TINY, loss="poisson").fit(X, np.abs(X[:, 0])), asked[:1]),
         "lbfgs": (MLPRegressor(**TINY, solver="lbfgs").fit(X, X[:, 0]), asked[:1]),
         "linear": (MLPRegressor(**(TINY | {"hidden_layer_sizes": ()})).fit(X, X[:, 0]), asked[:1]),
+    }
+
+
+def table(n=60):
+    """A table with a column of every kind."""
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(1e9, 1.0, n)),
+            "code": rng.integers(0, 5, n),
+            "city": rng.choice(["Ulm", "Köln", "float:nan"], n),
+            "flag": rng.random(n) < 0.5,
+            "day": pd.date_range("2024-02-25", periods=n, freq="D"),
+            "same": 1.0,
+        }
+    )
+
+
+def tables():
+    """Fitted table estimators of every kind of target, and the methods to ask."""
+    X, tiny = table(), {"preset": "fast", "random_state": 0}
+    both = ("predict", "predict_proba")
+    coded = X["code"] + np.arange(len(X)) / 100
+    return {
+        "number": (TableRegressor(**tiny).fit(X, coded.rename("price")), both[:1]),
+        "numbers": (TableRegressor(**tiny).fit(X, np.stack([coded, -coded], axis=1)), both[:1]),
+        "mae": (TableRegressor(**tiny, metric="mae", time_limit=9.0).fit(X, coded), both[:1]),
+        "texts": (TableClassifier(**tiny, n_members=1).fit(X, X["city"]), both),
+        "truth": (TableClassifier(**tiny).fit(X, X["flag"]), both),
+        "codes": (
+            TableClassifier(**tiny, categorical_features=["code"]).fit(X, X["code"] % 3),
+            both,
+        ),
+        "categories": (TableClassifier(**tiny).fit(X, X["city"].astype("category")), both),
     }
 
 
@@ -153,6 +187,35 @@ def test_an_mlp_comes_back_with_its_parameters_and_attributes(tmp_path):
             np.testing.assert_array_equal(loaded.classes_, mlp.classes_)
 
 
+def test_table_estimators_predict_the_same_in_a_new_process(tmp_path):
+    """Also rows with levels, holes and values that were not there at fitting."""
+    asked = pd.concat([table(), table().assign(city="Trier", size=None, code=99)])
+    questions, expected = [], []
+    for name, (model, methods) in tables().items():
+        save(model, tmp_path / name)
+        for method in methods:
+            questions.append((tmp_path / name, method, asked))
+            expected.append(getattr(model, method)(asked))
+    for question, ours, theirs in zip(questions, expected, elsewhere(questions), strict=True):
+        assert ours.dtype == theirs.dtype, question[:2]
+        np.testing.assert_array_equal(ours, theirs, err_msg=str(question[:2]))
+
+
+def test_a_table_estimator_comes_back_with_its_parameters_and_attributes(tmp_path):
+    for name, (model, _) in tables().items():
+        save(model, tmp_path / name)
+        loaded = load(tmp_path / name)
+        assert type(loaded) is type(model)
+        assert set(vars(loaded)) == set(vars(model))
+        assert loaded.get_params() == model.get_params()
+        assert loaded.target_name_ == model.target_name_
+        pd.testing.assert_frame_equal(loaded.history_, model.history_)
+        pd.testing.assert_frame_equal(loaded.encoder_.report(), model.encoder_.report())
+        if isinstance(model, TableClassifier):
+            assert loaded.classes_.dtype == model.classes_.dtype
+            np.testing.assert_array_equal(loaded.classes_, model.classes_)
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_network_comes_back_whole(tmp_path, name):
     network = NETWORKS[name]
@@ -183,9 +246,10 @@ def test_an_object_of_another_kind_is_refused(tmp_path, model):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "model", [MLPClassifier(), MLPRegressor()], ids=["classifier", "regressor"]
-)
+UNFITTED = [MLPClassifier(), MLPRegressor(), TableClassifier(), TableRegressor()]
+
+
+@pytest.mark.parametrize("model", UNFITTED, ids=lambda model: type(model).__name__)
 def test_what_is_not_fitted_is_refused(tmp_path, model):
     with pytest.raises(
         NotFittedError, match=f"This {type(model).__name__} instance is not fitted"
