@@ -190,8 +190,6 @@ def class_target(y: Any, name: str = "y") -> tuple[Array, IntArray]:
     """
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
-    if np.ndim(y) == 2:
-        y = column_or_1d(y, warn=True)
     column = _column(y)
     if not len(column):
         raise DataError(
@@ -247,7 +245,9 @@ def encoding_targets(
 def _column(y: Any) -> pd.Series[Any]:
     if isinstance(y, pd.Series):
         return y.reset_index(drop=True)
-    return pd.Series(y if isinstance(y, pd.api.extensions.ExtensionArray) else np.asarray(y))
+    if isinstance(y, pd.api.extensions.ExtensionArray):
+        return pd.Series(y)
+    return pd.Series(column_or_1d(np.asarray(y), warn=True))
 
 
 def _target_column(frame: pd.DataFrame, target: str) -> pd.Series[Any]:
