@@ -121,8 +121,7 @@ def _quit(signal_number: int, frame: FrameType | None) -> NoReturn:
 def _progress(console: Console) -> Progress:
     """Return the line that is drawn."""
     return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
+        BarColumn(bar_width=14),
         TextColumn("{task.fields[epoch]}"),
         TextColumn("{task.fields[left]}", style="dim"),
         console=console,
@@ -131,12 +130,10 @@ def _progress(console: Console) -> Progress:
 
 
 def _epoch(report: EpochReport) -> str:
-    """Return which networks are at which epoch, and the means of their losses."""
+    """Return the epoch, and the means of the networks' losses."""
     import numpy as np
 
-    many = len(report.members) > 1
-    who = f"{len(report.members)} networks, " if many else ""
-    text = f"{who}epoch {report.epoch} of {report.max_epochs}, loss {_mean(report.train_loss)}"
+    text = f"epoch {report.epoch} of {report.max_epochs}, loss {_mean(report.train_loss)}"
     if np.isfinite(report.valid_loss).any():
         text += f", held out {_mean(report.valid_loss)}"
     return text

@@ -108,6 +108,7 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             str(y.name) if isinstance(y, pd.Series) and y.name is not None else None
         )
         X, y, weights = _without_weightless(X, y, sample_weight)
+        _check_enough(X)
 
         random_state = private_random_state(self.random_state)
         seed = int(random_state.randint(np.iinfo(np.int32).max))
@@ -118,7 +119,6 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             random_state=seed,
         )
         matrix = encoder.fit_transform(X, target.values)
-        _check_enough(matrix)
         attributes = target.attributes | {"encoder_": encoder}
         for name, value in (attributes | names_of(encoder)).items():
             setattr(self, name, value)
@@ -207,10 +207,11 @@ def _without_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, F
     return _safe_indexing(X, rows), _safe_indexing(y, rows), weights[rows]
 
 
-def _check_enough(matrix: FloatArray) -> None:
-    if len(matrix) < 2:
+def _check_enough(X: Any) -> None:
+    n_samples = _num_samples(X)
+    if n_samples < 2:
         raise DataError(  # scikit-learn's sentence
-            f"Found array with {len(matrix)} sample(s) while a minimum of 2 is required. "
+            f"Found array with {n_samples} sample(s) while a minimum of 2 is required. "
             "X must have at least two rows."
         )
 

@@ -132,7 +132,8 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         -------
         labels : ndarray of shape (n_samples,)
         """
-        labels: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        proba = self.predict_proba(X)
+        labels: Array = self.classes_[proba.argmax(axis=1)]
         return labels
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:

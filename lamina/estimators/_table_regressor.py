@@ -126,7 +126,8 @@ class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
         -------
         y : ndarray of float64, shape (n_samples,) or (n_samples, n_outputs)
         """
-        predicted = self.target_scaler_.inverse_transform(self._mean(X))
+        scaled = self._mean(X)
+        predicted = self.target_scaler_.inverse_transform(scaled)
         return predicted[:, 0] if predicted.shape[1] == 1 else predicted
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:

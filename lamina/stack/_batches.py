@@ -97,7 +97,7 @@ class Batches:
             yield self._whole
             return
         index = self._index(epochs)
-        per_step = index[0].size * self.rows.n_features * self._itemsize()
+        per_step = index[0].size * self.rows.n_features * self.rows.dtype.itemsize
         chunk = max(1, CHUNK_BYTES // max(per_step, 1))
         weights = None if self.even else self._weights(index)
         for start in range(0, self.n_steps, chunk):
@@ -105,9 +105,6 @@ class Batches:
             x, y = self._gather(part)
             for i, (x_step, y_step) in enumerate(zip(x.unbind(), y.unbind(), strict=True)):
                 yield self._batch(start + i, x_step, y_step, weights)
-
-    def _itemsize(self) -> int:
-        return 8 if self.y.dtype == torch.float64 else 4
 
     def _full_batch(self) -> Batch:
         """Return all rows as one batch, without a copy where all members share them."""

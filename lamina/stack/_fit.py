@@ -103,7 +103,7 @@ class Training:
                 if state is not None:
                     self._load_state(run, place, task, state)
                 else:
-                    run.layout.pack(initial_arrays(task), task.sizes, run.store["theta"][place])
+                    run.layout.pack(initial_arrays(task), run.store["theta"][place])
 
     def _load_state(self, run: GroupRun, place: int, task: Task, state: MemberState) -> None:
         if not isinstance(state, MemberState):
@@ -123,7 +123,7 @@ class Training:
                     f"have parameters of shapes {task.shapes}. "
                     f"Got {[array.shape for array in arrays]}."
                 )
-            run.layout.pack(arrays, task.sizes, run.store[name][place])
+            run.layout.pack(arrays, run.store[name][place])
         ledger = self.ledger
         ledger.epoch[task.index], ledger.step[task.index] = state.epoch, state.step
         ledger.seen[task.index], ledger.lr_scale[task.index] = state.seen, state.lr_scale

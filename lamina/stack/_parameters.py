@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from lamina._typing import FloatArray
-from lamina.nn import Network
 
 ALIGNMENT = 32
 """Blocks start at a multiple of this many numbers: two vectors of 64 bytes in float32, which
@@ -99,7 +98,7 @@ class Layout:
         """Return the block of a kind and layer."""
         return next(b for b in self.blocks if b.kind == kind and b.layer == layer)
 
-    def pack(self, arrays: Sequence[FloatArray], sizes: Sequence[int], row: Tensor) -> None:
+    def pack(self, arrays: Sequence[FloatArray], row: Tensor) -> None:
         """Write one member's true arrays (in the order of the blocks) into a row of zeros."""
         row.zero_()
         for block, array in zip(self.blocks, arrays, strict=True):
@@ -117,9 +116,3 @@ class Layout:
             view = block.view(row.unsqueeze(0))[0][tuple(slice(0, n) for n in true)]
             arrays.append(view.detach().cpu().numpy().copy())
         return arrays
-
-    def pack_network(self, net: Network, row: Tensor) -> None:
-        """Write a network's parameters into a row."""
-        arrays = [p.detach().cpu().numpy() for p in (*net.weights, *net.biases)]
-        arrays += [s.detach().cpu().numpy() for s in net.slopes if s is not None]
-        self.pack(arrays, net.sizes, row)

@@ -234,13 +234,14 @@ def orthogonalize(matrix: Tensor, n_steps: int) -> Tensor:
     ``(K, out, in)``.
     """
     tall = matrix.shape[1] > matrix.shape[2]
-    norm = torch.linalg.vector_norm(matrix, dim=(1, 2), keepdim=True)
     source = matrix.mT if tall else matrix
     k, short, long = source.shape
     # Aligned, so that a member's bits do not depend on its place in the stack.
     x, other = (aligned_empty(k, short, long, matrix) for _ in range(2))
     gram, poly = (aligned_empty(k, short, short, matrix) for _ in range(2))
-    torch.div(source, norm.clamp_min(1e-30), out=x)
+    # The largest entry first: squares of tiny or huge gradients are no float32.
+    torch.div(source, source.abs().amax((1, 2), keepdim=True).clamp_min(1e-38), out=x)
+    x.div_(torch.linalg.vector_norm(x, dim=(1, 2), keepdim=True).clamp_min(1e-30))
     for _ in range(n_steps):
         torch.bmm(x, x.mT, out=gram)
         torch.baddbmm(gram, gram, gram, beta=-4.7750, alpha=2.0315, out=poly)

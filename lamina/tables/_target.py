@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from lamina._checks import check_choice, shown, suggestion
 from lamina._errors import DataError, DataWarning
@@ -147,6 +148,11 @@ def regression_target(y: Any, name: str = "y") -> FloatArray:
         raise DataError(f"Complex data not supported: {name} must hold real numbers.")
     if array.ndim > 2 or array.ndim == 0:
         raise DataError(f"{name} must have one or two dimensions. Got shape {array.shape}.")
+    if array.size == 0:
+        raise DataError(
+            f"Found array with 0 sample(s) (shape={array.shape}) while a minimum of 1 is "
+            f"required. {name} must hold at least one number."
+        )
     if array.ndim == 2:
         outputs = pd.DataFrame(array)
         parts = [_real(outputs[i], f"{name}[:, {i}]") for i in outputs.columns]
@@ -185,6 +191,11 @@ def class_target(y: Any, name: str = "y") -> tuple[Array, IntArray]:
     if y is None:
         raise DataError("This estimator requires y to be passed, but the target y is None.")
     column = _column(y)
+    if not len(column):
+        raise DataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required. "
+            f"{name} must hold at least one label."
+        )
     missing = column.isna().to_numpy()
     if missing.any():
         raise DataError(_missing_sentence(name, missing))
@@ -234,7 +245,9 @@ def encoding_targets(
 def _column(y: Any) -> pd.Series[Any]:
     if isinstance(y, pd.Series):
         return y.reset_index(drop=True)
-    return pd.Series(y if isinstance(y, pd.api.extensions.ExtensionArray) else np.asarray(y))
+    if isinstance(y, pd.api.extensions.ExtensionArray):
+        return pd.Series(y)
+    return pd.Series(column_or_1d(np.asarray(y), warn=True))
 
 
 def _target_column(frame: pd.DataFrame, target: str) -> pd.Series[Any]:

@@ -19,7 +19,8 @@ class TargetScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     .. math:: z = \frac{y - \bar y}{s}, \qquad y = \bar y + s z
 
     with the (weighted) mean :math:`\bar y` and standard deviation :math:`s` of the fitted rows.
-    Scales from 1e-300 to 1e300 are safe. A constant column has :math:`s = 1`.
+    Scales from 1e-300 to 1e300 are safe. A constant column has :math:`s = 0`: it becomes 0, and
+    whatever is predicted for it comes back as the constant.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class TargetScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         spread = np.sqrt(np.average((scaled - mean) ** 2, axis=0, weights=weights))
         constant = columns.min(axis=0) == columns.max(axis=0)
         self.mean_ = np.where(constant, columns[0], np.ldexp(mean, exponent))
-        self.scale_ = np.where(constant | (spread == 0), 1.0, np.ldexp(spread, exponent))
+        self.scale_ = np.where(constant, 0.0, np.ldexp(spread, exponent))
         return self
 
     def transform(self, y: Any) -> FloatArray:
@@ -85,7 +86,8 @@ class TargetScaler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         values = regression_target(y)
         columns = values.reshape(len(values), -1)
-        z: FloatArray = ((columns - self.mean_) / self.scale_).reshape(values.shape)
+        scale = np.where(self.scale_ == 0, 1.0, self.scale_)
+        z: FloatArray = ((columns - self.mean_) / scale).reshape(values.shape)
         return z
 
     def inverse_transform(self, z: Any) -> FloatArray:

@@ -30,7 +30,7 @@ class Model:
 def terminal():
     """A console of a terminal that is a buffer."""
     return Console(
-        file=io.StringIO(), force_terminal=True, width=100, legacy_windows=False, color_system=None
+        file=io.StringIO(), force_terminal=True, width=80, legacy_windows=False, color_system=None
     )
 
 
@@ -73,7 +73,7 @@ def test_a_terminal_shows_epoch_losses_and_time_left():
     console = terminal()
     line = drawn_by(Watch(console, show=True), console, report(2), report(3))
     assert re.fullmatch(
-        r"Training [━╸╺ ]+ 2 networks, epoch 3 of 10, loss 0\.2, held out 0\.5 "
+        r"[━╸╺ ]+ epoch 3 of 10, loss 0\.2, held out 0\.5 "
         r"at most \d\.\d s left",
         line,
     )

@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -15,10 +16,10 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from lamina._errors import FileError, ParameterError
-from lamina.estimators import MLPClassifier, MLPRegressor
+from lamina.estimators import MLPClassifier, MLPRegressor, TableClassifier, TableRegressor
 from lamina.estimators._persistence import KINDS, load, save
 from lamina.nn import ACTIVATIONS, Network
 
@@ -57,6 +58,40 @@ def mlps():
         "counts": (MLPRegressor(**TINY, loss="poisson").fit(X, np.abs(X[:, 0])), asked[:1]),
         "lbfgs": (MLPRegressor(**TINY, solver="lbfgs").fit(X, X[:, 0]), asked[:1]),
         "linear": (MLPRegressor(**(TINY | {"hidden_layer_sizes": ()})).fit(X, X[:, 0]), asked[:1]),
+    }
+
+
+def table(n=60):
+    """A table with a column of every kind."""
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.2, np.nan, rng.normal(1e9, 1.0, n)),
+            "code": rng.integers(0, 5, n),
+            "city": rng.choice(["Ulm", "Köln", "float:nan"], n),
+            "flag": rng.random(n) < 0.5,
+            "day": pd.date_range("2024-02-25", periods=n, freq="D"),
+            "same": 1.0,
+        }
+    )
+
+
+def tables():
+    """Fitted table estimators of every kind of target, and the methods to ask."""
+    X, tiny = table(), {"preset": "fast", "random_state": 0}
+    both = ("predict", "predict_proba")
+    coded = X["code"] + np.arange(len(X)) / 100
+    return {
+        "number": (TableRegressor(**tiny).fit(X, coded.rename("price")), both[:1]),
+        "numbers": (TableRegressor(**tiny).fit(X, np.stack([coded, -coded], axis=1)), both[:1]),
+        "mae": (TableRegressor(**tiny, metric="mae", time_limit=9.0).fit(X, coded), both[:1]),
+        "texts": (TableClassifier(**tiny, n_members=1).fit(X, X["city"]), both),
+        "truth": (TableClassifier(**tiny).fit(X, X["flag"]), both),
+        "codes": (
+            TableClassifier(**tiny, categorical_features=["code"]).fit(X, X["code"] % 3),
+            both,
+        ),
+        "categories": (TableClassifier(**tiny).fit(X, X["city"].astype("category")), both),
     }
 
 
@@ -110,30 +145,37 @@ def edit(folder, change):
 # Every kind
 
 
-def test_networks_predict_the_same_in_a_new_process(tmp_path):
-    questions = []
-    for name, network in NETWORKS.items():
-        save(network, tmp_path / name)
-        questions.append((tmp_path / name, "predict_raw", X))
-    answers = elsewhere(questions)
-    for network, answer in zip(NETWORKS.values(), answers, strict=True):
-        expected = network.predict_raw(X)
-        assert answer.dtype == expected.dtype
-        np.testing.assert_array_equal(answer, expected)
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """What each model answers here and, saved and loaded, in one new process."""
+    folder = tmp_path_factory.mktemp("saved")
+    seen = pd.concat([table(), table().assign(city="Trier", size=None, code=99)])
+    frame = pd.DataFrame(X, columns=NAMES)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        models = {
+            **{f"network {name}": (net, ("predict_raw",), X) for name, net in NETWORKS.items()},
+            **{
+                f"mlp {name}": (model, methods, frame if name == "frame" else X)
+                for name, (model, methods) in mlps().items()
+            },
+            # Also rows with levels, holes and values that were not there at fitting.
+            **{f"table {name}": (*pair, seen) for name, pair in tables().items()},
+        }
+    questions, answers = [], []
+    for name, (model, methods, data) in models.items():
+        save(model, folder / name)
+        questions += [(folder / name, method, data) for method in methods]
+        answers += [getattr(model, method)(data) for method in methods]
+    return list(zip(questions, answers, elsewhere(questions), strict=True))
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_mlps_predict_the_same_in_a_new_process(tmp_path):
-    questions, expected = [], []
-    for name, (mlp, methods) in mlps().items():
-        save(mlp, tmp_path / name)
-        for method in methods:
-            data = pd.DataFrame(X, columns=NAMES) if name == "frame" else X
-            questions.append((tmp_path / name, method, data))
-            expected.append(getattr(mlp, method)(data))
-    for question, ours, theirs in zip(questions, expected, elsewhere(questions), strict=True):
-        assert ours.dtype == theirs.dtype, question
-        np.testing.assert_array_equal(ours, theirs, err_msg=str(question[:2]))
+@pytest.mark.parametrize("kind", ["network", "mlp", "table"])
+def test_predictions_in_a_new_process_are_equal_bit_for_bit(asked, kind):
+    own = [entry for entry in asked if entry[0][0].name.startswith(kind)]
+    assert len(own) >= 10
+    for (path, method, _), here, there in own:
+        assert here.dtype == there.dtype, (path.name, method)
+        np.testing.assert_array_equal(here, there, err_msg=f"{path.name} {method}")
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -151,6 +193,21 @@ def test_an_mlp_comes_back_with_its_parameters_and_attributes(tmp_path):
         if isinstance(mlp, MLPClassifier):
             assert loaded.classes_.dtype == mlp.classes_.dtype
             np.testing.assert_array_equal(loaded.classes_, mlp.classes_)
+
+
+def test_a_table_estimator_comes_back_with_its_parameters_and_attributes(tmp_path):
+    for name, (model, _) in tables().items():
+        save(model, tmp_path / name)
+        loaded = load(tmp_path / name)
+        assert type(loaded) is type(model)
+        assert set(vars(loaded)) == set(vars(model))
+        assert loaded.get_params() == model.get_params()
+        assert loaded.target_name_ == model.target_name_
+        pd.testing.assert_frame_equal(loaded.history_, model.history_)
+        pd.testing.assert_frame_equal(loaded.encoder_.report(), model.encoder_.report())
+        if isinstance(model, TableClassifier):
+            assert loaded.classes_.dtype == model.classes_.dtype
+            np.testing.assert_array_equal(loaded.classes_, model.classes_)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -183,9 +240,10 @@ def test_an_object_of_another_kind_is_refused(tmp_path, model):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    "model", [MLPClassifier(), MLPRegressor()], ids=["classifier", "regressor"]
-)
+UNFITTED = [MLPClassifier(), MLPRegressor(), TableClassifier(), TableRegressor()]
+
+
+@pytest.mark.parametrize("model", UNFITTED, ids=lambda model: type(model).__name__)
 def test_what_is_not_fitted_is_refused(tmp_path, model):
     with pytest.raises(
         NotFittedError, match=f"This {type(model).__name__} instance is not fitted"

@@ -165,7 +165,7 @@ class Plain:
             if member.clip_norm is not None:
                 norm = math.sqrt(sum(float(p.grad.square().sum()) for p in self.parameters))
                 for p in self.parameters:
-                    p.grad *= min(1.0, member.clip_norm / norm)
+                    p.grad *= min(1.0, member.clip_norm / max(norm, 1e-300))
             self.update()
         return float(objective.detach())
 
@@ -232,7 +232,7 @@ def rmsprop(plain):
 
 def orthogonal(matrix, n_steps):
     """Newton–Schulz on one matrix, which is never turned."""
-    x = matrix / matrix.norm()
+    x = matrix / matrix.norm().clamp_min(1e-300)
     for _ in range(n_steps):
         cube = x @ x.T @ x
         x = 3.4445 * x - 4.7750 * cube + 2.0315 * x @ x.T @ cube

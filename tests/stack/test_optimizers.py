@@ -138,6 +138,15 @@ def test_orthogonalize_keeps_the_singular_vectors(shape, rng):
         assert ((np.diag(inner)[large] > 0.65) & (np.diag(inner)[large] < 1.25)).all()
 
 
+@pytest.mark.parametrize("scale", [1e-44, 1e-38, 1e-25, 1e25, 1e38])
+def test_orthogonalize_takes_every_size_that_float32_has(scale):
+    matrix = torch.tensor([[[3.0, 0.0, 0.0], [0.0, 0.0, 2.0]]]) * scale
+    found = orthogonalize(matrix, 5)[0]
+    assert found[0, 0] > 0.65
+    assert found[1, 2] > 0.65
+    assert found.abs().sum() < 2.5
+
+
 def test_orthogonalize_of_zero_is_zero():
     assert not orthogonalize(torch.zeros(2, 3, 4), 5).any()
 

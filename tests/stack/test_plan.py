@@ -161,7 +161,7 @@ def test_packing_and_unpacking_give_the_same_arrays(rng):
     shapes = [(5, 6), (4, 5), (2, 4), (5,), (4,), (2,), (5,)]
     arrays = [rng.standard_normal(shape) for shape in shapes]
     row = torch.full((layout.n_total,), torch.nan, dtype=torch.float64)
-    layout.pack(arrays, true, row)
+    layout.pack(arrays, row)
     for there, back in zip(arrays, layout.unpack(row, true), strict=True):
         np.testing.assert_array_equal(there, back)
     assert row.count_nonzero() == sum(array.size for array in arrays)

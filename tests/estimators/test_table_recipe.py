@@ -1,0 +1,66 @@
+"""Which rows each member holds out, and how presets scale with a table."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lamina.estimators._table_recipe import PRESETS, folds, make_members
+from lamina.heads import Normal
+
+
+@given(st.lists(st.integers(0, 4), min_size=10, max_size=80), st.integers(2, 8), st.integers(0, 9))
+def test_every_row_is_held_out_once_and_classes_are_spread(codes, n_folds, seed):
+    codes = np.array(codes)
+    fold = folds(len(codes), n_folds, seed, codes)
+    counts = np.bincount(codes)
+    assert ((fold == -1) == (counts[codes] == 1)).all()
+    sizes = np.bincount(fold[fold >= 0], minlength=n_folds)
+    assert sizes.max() - sizes.min() <= 1
+    for code in np.flatnonzero(counts > 1):
+        held = np.bincount(fold[codes == code], minlength=n_folds)
+        assert held.max() - held.min() <= 1
+        assert held.max() < counts[code]
+
+
+def test_folds_of_a_regression_hold_every_row_out_once():
+    fold = folds(43, 8, seed=0, codes=None)
+    assert sorted(np.bincount(fold).tolist()) == [5] * 5 + [6] * 3
+    assert not np.array_equal(fold, folds(43, 8, seed=1, codes=None))
+
+
+def members(n_members, n_samples, preset="default"):
+    return make_members(
+        PRESETS[preset],
+        Normal(),
+        n_members=n_members,
+        seed=0,
+        n_samples=n_samples,
+        codes=None,
+        weights=None,
+        monitor="valid_loss",
+    )
+
+
+def test_members_hold_out_other_rows_until_all_were():
+    made = members(16, 80)
+    for first in (0, 8):
+        held = np.concatenate([member.validation_rows for member in made[first : first + 8]])
+        assert sorted(held.tolist()) == list(range(80))
+    assert not np.array_equal(made[0].validation_rows, made[8].validation_rows)
+    for member in made:
+        together = np.concatenate([member.rows, member.validation_rows])
+        assert sorted(together.tolist()) == list(range(80))
+    assert len({member.seed for member in made}) == 16
+
+
+def test_tiny_tables_hold_nothing_out():
+    assert all(member.validation_rows is None for member in members(2, 9))
+    assert [len(member.validation_rows) for member in members(2, 10)] == [2, 2]
+
+
+@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 16, 4)])
+def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members):
+    recipe = PRESETS["default"]
+    assert recipe.epochs_for(n_samples) == epochs
+    assert recipe.members_for(n_samples) == n_members
