@@ -1,6 +1,7 @@
 """Many networks as one program: members, optimisers, schedules, and `train`."""
 
 from ._checkpoint import Checkpoint
+from ._extension import EngineInfo, engine_info
 from ._member import Member
 from ._optimizers import (
     LBFGS,
@@ -37,6 +38,7 @@ __all__ = [
     "Checkpoint",
     "Constant",
     "Cosine",
+    "EngineInfo",
     "EpochReport",
     "InverseScaling",
     "Member",
@@ -47,6 +49,7 @@ __all__ = [
     "RMSprop",
     "Schedule",
     "StackResult",
+    "engine_info",
     "get_optimizer",
     "get_schedule",
     "train",

@@ -8,9 +8,6 @@ and for whatever it does not know, the `torch` backend runs.
 from __future__ import annotations
 
 import dataclasses
-import importlib
-from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +21,7 @@ from lamina.nn import ACTIVATIONS, Activation
 
 from ._batches import epoch_order
 from ._data import DenseRows, Rows
+from ._extension import instruction_set, native
 from ._optimizers import LBFGS, RMSprop
 from ._task import Task
 
@@ -31,30 +29,16 @@ if TYPE_CHECKING:
     from ._run import GroupRun
 
 
-@cache
-def native() -> ModuleType | None:
-    """Return the compiled extension, or None where it was not built."""
-    try:
-        return importlib.import_module("lamina.stack._native")
-    except ImportError:
-        return None
-
-
-@cache
-def instruction_sets() -> tuple[str, ...]:
-    """Return the instruction sets that build and machine have in common, best first."""
-    module = native()
-    return () if module is None else tuple(module.instruction_sets())
-
-
 def supports(task: Task, rows: Rows) -> bool:
     """Return whether the extension can train a member on these rows."""
     known = all(type(a) is ACTIVATIONS.get(a.name) for a in task.member.activations)
+    # A user's subclass of a head may have changed what its parent's kernel computes.
+    kernel = vars(type(task.head)).get("kernel")
     return (
         native() is not None
         and isinstance(rows, DenseRows)
         and rows.device.type == "cpu"
-        and task.head.kernel is not None
+        and kernel is not None
         and not isinstance(task.member.optimizer, LBFGS)
         and known
         and rows.n_samples < 2**31
@@ -77,7 +61,7 @@ class CpuMember:
         self.run = run
         self.stop: Any = run.stop or module.StopFlag()
         x, y = run.rows.all().numpy(), run.y.numpy()
-        self._member = module.Member(_spec(run, self.task), x, y, instruction_sets()[0])
+        self._member = module.Member(_spec(run, self.task), x, y, instruction_set())
         flat = [t.numpy().reshape(-1) for t in (run.theta, *run.moments)]
         self._theta, *moments = flat
         self._moments = (moments + [np.zeros(0, x.dtype)] * 2)[:2]

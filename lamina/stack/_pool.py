@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from ._cpu import native
+from ._extension import native
 from ._ledger import History
 from ._run import GroupRun
 from ._steps import enter_epoch, run_epoch
@@ -58,10 +58,10 @@ class Pool:
     def run(self) -> bool:
         """Train all; return whether a callback ended it."""
         workers = [threading.Thread(target=self._worker) for _ in range(self._n_threads)]
-        for worker in workers:
-            worker.start()
         stopped, going = False, len(workers)
         try:
+            for worker in workers:
+                worker.start()
             while going:
                 news = self._news.get()
                 if news is None:
@@ -71,10 +71,20 @@ class Pool:
                 else:
                     stopped |= self._answer(*news) if not stopped else self._let_go(*news)
         finally:
-            self._stop.set()
-            while any(worker.is_alive() for worker in workers):
-                self._clear()
+            self._end(workers)
         return stopped
+
+    def _end(self, workers: Sequence[threading.Thread]) -> None:
+        """Wait until no worker runs, however often Ctrl-C is pressed."""
+        self._stop.set()
+        interrupted = False
+        while any(worker.is_alive() for worker in workers):
+            try:
+                self._clear()
+            except KeyboardInterrupt:
+                interrupted = True
+        if interrupted:
+            raise KeyboardInterrupt
 
     def _answer(self, i: int, run: GroupRun, answer: queue.SimpleQueue[None]) -> bool:
         """Tell the callbacks of an epoch, and let its worker go on; return whether all stop."""
@@ -120,7 +130,7 @@ class Pool:
     def _train(self, i: int, run: GroupRun) -> None:
         """Train one member until it stops or all do."""
         answer: queue.SimpleQueue[None] = queue.SimpleQueue()
-        run.stop = self._stop
+        run.stop, run.guard = self._stop, self._lock
         run.activate()
         while run.running and not self._stop.is_set():
             figures = run_epoch(run)

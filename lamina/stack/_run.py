@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ class GroupRun:
         self.in_epoch = False
         self.cpu: CpuMember | None = None
         self.stop: Any = None
+        self.guard: AbstractContextManager[Any] = nullcontext()
         self.last: dict[str, Array] = {}
 
     @property
@@ -198,6 +200,10 @@ class GroupRun:
 
     def current_network(self, i: int) -> Network:
         """Return the network of a member as it is now, or as it was when it left."""
+        if self.backend == "cpu":
+            # Its worker may be within the next epoch; what is stored is of the last whole one.
+            with self.guard:
+                return self._network(self.store["theta"][i], self.group.tasks[i])
         live = i in self.live and i != self.riding
         row = self.theta[self.live.index(i)] if live else self.store["theta"][i]
         return self._network(row, self.group.tasks[i])

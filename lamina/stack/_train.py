@@ -15,6 +15,7 @@ from lamina.heads import Head
 
 from ._checkpoint import Checkpoint
 from ._data import Rows, as_rows, target_array
+from ._extension import native
 from ._fit import Training
 from ._member import Member
 from ._result import EpochReport, MemberState, StackResult
@@ -104,7 +105,7 @@ def train(
     >>> [net.n_parameters for net in result.networks], result.status
     ([25, 25], ['epochs', 'epochs'])
     """
-    check_choice("backend", backend, BACKENDS)
+    _check_backend(backend)
     check_choice("dtype", dtype, DTYPES)
     members = _members(members)
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
@@ -125,6 +126,15 @@ def train(
             stacklevel=2,
         )
     return result
+
+
+def _check_backend(backend: str) -> None:
+    check_choice("backend", backend, BACKENDS)
+    if backend == "cpu" and native() is None:
+        raise ParameterError(
+            "backend must be 'auto' or 'torch' where the compiled part of lamina is missing. "
+            "Got 'cpu'. The command lamina doctor says why it is missing and how to get it."
+        )
 
 
 def _members(members: Any) -> list[Member]:

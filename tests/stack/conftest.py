@@ -18,6 +18,18 @@ from torch.nn import functional
 from lamina._random import permutation
 from lamina.stack import Member, train
 from lamina.stack._dropout import DropoutPlan
+from lamina.stack._extension import native
+
+BACKENDS = ["torch", "cpu"]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request, monkeypatch):
+    """Let the test module's ``train`` use one engine after another; return its name."""
+    if request.param == "cpu" and native() is None:
+        pytest.skip("lamina was installed without its compiled part")
+    monkeypatch.setattr(request.module, "train", partial(train, backend=request.param))
+    return request.param
 
 
 class Abs(nn.Module):
@@ -96,7 +108,7 @@ class Plain:
         self.X = torch.tensor(np.asarray(X), dtype=torch.float64)
         self.y = torch.tensor(np.asarray(y), dtype=torch.float64).reshape(len(X), -1)
         (start,) = train(
-            [Member(**{**vars(member), "max_epochs": 0})], X, y, dtype="float64"
+            [Member(**{**vars(member), "max_epochs": 0})], X, y, backend="torch", dtype="float64"
         ).networks
         self.linears, self.activations = [], []
         for i, (W, b) in enumerate(start.layers()):

@@ -18,6 +18,8 @@ from lamina.nn import Gaussian, Network
 from lamina.stack import OPTIMIZERS, Adaptive, Checkpoint, Member, train
 from lamina.stack import _checkpoint as module
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 N_SAMPLES = 50
 X = np.random.default_rng(1).standard_normal((N_SAMPLES, 3))
 Y = np.abs(np.sin(X[:, 0]) + 0.5 * X[:, 1])

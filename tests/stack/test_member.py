@@ -262,7 +262,10 @@ WRONG_CALLS = [
     ({"members": []}, "members must hold at least one Member. Got none."),
     ({"members": 3}, "members must be a list of Member. Got 3."),
     ({"members": [Member(), "relu"]}, "members[1] must be a Member. Got 'relu'."),
-    ({"backend": "gpu"}, "backend must be one of 'auto', 'torch'. Got 'gpu'."),
+    (
+        {"backend": "gpu"},
+        "backend must be one of 'auto', 'cpu', 'torch'. Got 'gpu'. Did you mean 'cpu'?",
+    ),
     (
         {"dtype": "float16"},
         "dtype must be one of 'float32', 'float64'. Got 'float16'. Did you mean 'float64'?",

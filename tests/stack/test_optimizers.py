@@ -24,6 +24,8 @@ from lamina.stack import (
 )
 from lamina.stack._update import orthogonalize
 
+each_backend = pytest.mark.usefixtures("backend")
+
 CASES = [
     ("sgd", SGD(), 0.05),
     ("adam", Adam(), 0.05),
@@ -56,6 +58,7 @@ def step(optimizer, n_steps=1, init=((((2.0, -1.0),), (0.5,)),), **settings):
 # a = 2·1 - 1·2 + 0.5 = 0.5, so ∂E/∂a = a - y = -1 and the gradient is (-1, -2) on w, -1 on b.
 
 
+@each_backend
 def test_one_step_of_sgd_by_hand():
     # w - 0.1·g = (2.1, -0.8), b - 0.1·g = 0.6
     W, b = step(SGD(momentum=0.0, nesterov=False))
@@ -63,6 +66,7 @@ def test_one_step_of_sgd_by_hand():
     assert b == pytest.approx([0.6], abs=1e-15)
 
 
+@each_backend
 def test_two_steps_of_momentum_by_hand():
     # After the first step a = 2.1 - 1.6 + 0.6 = 1.1 and ∂E/∂a = -0.4, g = (-0.4, -0.8, -0.4).
     # v = 0.5·(0.1, 0.2, 0.1) - 0.1·g = (0.09, 0.18, 0.09)
@@ -71,6 +75,7 @@ def test_two_steps_of_momentum_by_hand():
     assert b == pytest.approx([0.69], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_nesterov_by_hand():
     # v = -0.1·g = (0.1, 0.2, 0.1); w + 0.5·v - 0.1·g = (2, -1) + (0.05, 0.1) + (0.1, 0.2)
     W, b = step(SGD(momentum=0.5, nesterov=True))
@@ -78,6 +83,7 @@ def test_one_step_of_nesterov_by_hand():
     assert b == pytest.approx([0.65], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_adam_by_hand():
     # With β = (0, 0) and t = 1: m = g, s = g², no correction; the step is 0.1·g/(|g| + 1):
     # 0.1·1/2 for w₁ and b, 0.1·2/3 for w₂.
@@ -91,6 +97,7 @@ def test_one_step_of_adam_by_hand():
     assert b == pytest.approx([0.5 + 0.1 / 3], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_adamw_by_hand():
     # Weights, not biases, first shrink by 1 - 0.1·0.5 = 0.95 to (1.9, -0.95).
     W, b = step(AdamW(0.0, 0.0, epsilon=1.0), weight_decay=0.5)
@@ -98,6 +105,7 @@ def test_one_step_of_adamw_by_hand():
     assert b == pytest.approx([0.55], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_coupled_decay_and_clipping_by_hand():
     # g + 0.5·w = (-1, -2) + (1, -0.5) = (0, -2.5) on w, -1 on b; its norm is √7.25.
     scale = 2.0 / 7.25**0.5
@@ -106,6 +114,7 @@ def test_one_step_of_coupled_decay_and_clipping_by_hand():
     assert b == pytest.approx([0.5 + 0.1 * scale], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_rmsprop_by_hand():
     # s = 0.25·g²; the step is 0.1·g/(|g|/2 + 1): 0.1/1.5 for w₁ and b, 0.2/2 for w₂.
     W, b = step(RMSprop(rho=0.75, epsilon=1.0))
@@ -113,6 +122,7 @@ def test_one_step_of_rmsprop_by_hand():
     assert b == pytest.approx([0.5 + 0.1 / 1.5], abs=1e-15)
 
 
+@each_backend
 def test_one_step_of_muon_moves_by_a_unit_matrix():
     # One hidden unit: its matrix has one row, so that orthogonal(g) is g/‖g‖ up to the
     # iteration's 0.68 to 1.2. a = 0.5 > 0, the output weight 3 gives 1.5 + 0 = 1.5 = y: no
@@ -151,6 +161,7 @@ def test_orthogonalize_of_zero_is_zero():
     assert not orthogonalize(torch.zeros(2, 3, 4), 5).any()
 
 
+@each_backend
 @pytest.mark.parametrize(("name", "optimizer", "rate"), CASES)
 def test_known_optimum_of_least_squares(name, optimizer, rate, rng):
     X = rng.standard_normal((40, 3))
@@ -164,6 +175,7 @@ def test_known_optimum_of_least_squares(name, optimizer, rate, rng):
     np.testing.assert_allclose([*W[0], *b], best, rtol=0, atol=1e-5)
 
 
+@each_backend
 @pytest.mark.parametrize(("name", "optimizer", "rate"), CASES)
 def test_a_hidden_layer_learns_to_multiply(name, optimizer, rate, rng):
     X = rng.uniform(-1, 1, (80, 2))

@@ -202,9 +202,9 @@ def test_padding_changes_nothing(optimizer):
     ]  # fmt: skip
     groups = plan(tasks_of(stack), 8)
     assert [group.sizes for group in groups] == [(6, 29, 29, 1)] * 2
-    result = train(stack, X, y, dtype="float64")
+    result = train(stack, X, y, backend="torch", dtype="float64")
     for k, member in enumerate(stack):
-        alone = train([member], X, y, dtype="float64")
+        alone = train([member], X, y, backend="torch", dtype="float64")
         for a, b in zip(result.states[k].parameters, alone.states[0].parameters, strict=True):
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
 
@@ -238,6 +238,8 @@ def test_two_heads_of_one_target_are_two_groups():
     X = np.random.default_rng(0).standard_normal((N_SAMPLES, N_FEATURES))
     stack = [Member((4,), head=h, max_epochs=2) for h in (Bernoulli(), Categorical(2), Normal())]
     groups = set()
-    result = train(stack, X, y, callbacks=[lambda report: groups.add(report.group)])
+    result = train(
+        stack, X, y, backend="torch", callbacks=[lambda report: groups.add(report.group)]
+    )
     assert groups == {0, 1, 2}
     assert [net.sizes[-1] for net in result.networks] == [1, 2, 1]

@@ -26,6 +26,8 @@ from lamina.stack import (
     train,
 )
 
+each_backend = pytest.mark.usefixtures("backend")
+
 N_STEPS, N_EPOCHS = 7, 9
 TOTAL = N_STEPS * N_EPOCHS
 
@@ -175,6 +177,7 @@ def test_names_give_the_defaults():
     assert get_schedule(rule) is rule
 
 
+@each_backend
 def test_a_schedule_of_ones_own():
     class Alternating(Schedule):
         def factors(self, epoch, n_steps, max_epochs, n_seen):

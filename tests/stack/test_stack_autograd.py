@@ -10,6 +10,8 @@ from lamina.heads import HEADS, Bernoulli, Categorical, Custom, Normal, Poisson
 from lamina.nn import ACTIVATIONS, LeakyReLU, PReLU
 from lamina.stack import OPTIMIZERS, SGD, Adam, AdamW, Member, Muon, RMSprop, train
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 N_SAMPLES, N_FEATURES, BATCH, N_EPOCHS = 37, 4, 8, 8
 """Five steps an epoch, the last of five rows; 40 steps."""
 

@@ -13,6 +13,9 @@ from lamina.heads import Custom
 from lamina.nn import Network
 from lamina.stack import EpochReport, Member, train
 
+pytestmark = pytest.mark.usefixtures("backend")
+only_torch = pytest.mark.parametrize("backend", ["torch"], indirect=True)
+
 N_SAMPLES = 40
 X = np.random.default_rng(1).standard_normal((N_SAMPLES, 3))
 Y = np.sin(X[:, 0]) + 0.5 * X[:, 1]
@@ -50,6 +53,7 @@ def same(net, other):
     )
 
 
+@only_torch
 def test_there_is_a_report_for_each_epoch_of_each_group():
     reports, _ = collected()
     assert all(isinstance(report, EpochReport) for report in reports)
@@ -60,6 +64,20 @@ def test_there_is_a_report_for_each_epoch_of_each_group():
     deep, shallow = ([set(r.members) for r in reports if r.group == g] for g in (0, 1))
     assert deep == [{0, 4}] * 3 + [{4}] * 2
     assert shallow == [{1, 2, 3}] * 2 + [{2, 3}, {2}]
+
+
+@pytest.mark.parametrize("backend", ["cpu"], indirect=True)
+def test_each_member_of_the_cpu_backend_reports_for_itself(backend):
+    reports, result = collected()
+    n_epochs = [3, 2, 4, 3, 5]
+    assert result.n_epochs == n_epochs
+    assert {report.n_groups for report in reports} == {5}
+    for i, n in enumerate(n_epochs):
+        own = [report for report in reports if report.members == (i,)]
+        assert [(r.group, r.epoch, r.max_epochs) for r in own] == [
+            (i, epoch, n) for epoch in range(1, n + 1)
+        ]
+    assert len(reports) == sum(n_epochs)
 
 
 def test_figures_are_those_of_the_history():
@@ -121,6 +139,7 @@ def test_networks_can_be_asked_for_later():
             np.testing.assert_array_equal(net.layers()[0][0], last)
 
 
+@only_torch
 @pytest.mark.parametrize("how", [True, np.True_, 1, "yes"])
 def test_a_callback_stops_everything(how):
     calls = []
@@ -132,7 +151,7 @@ def test_a_callback_stops_everything(how):
     def second(report):
         calls.append("second")
 
-    result = train(members(), X, Y, backend="torch", callbacks=[first, second])
+    result = train(members(), X, Y, callbacks=[first, second])
     assert calls == ["first", "second"] * 3
     assert result.status == ["epochs", "stopped", "stopped", "stopped", "stopped"]
     assert result.n_epochs == [3, 0, 0, 0, 3]
@@ -181,8 +200,9 @@ def test_a_report_of_a_member_that_diverges():
     wild = Member((4,), optimizer="sgd", learning_rate=1e30, seed=3)
     with pytest.warns(DivergedWarning):
         result = train([wild, Member((4,), optimizer="sgd", max_epochs=3)], X, Y, callbacks=[keep])
-    assert [set(report.members) for report, _ in reports] == [{0, 1}, {0, 1}, {1}]
-    report, nets = reports[1]
+    assert [report.epoch for report, _ in reports if 0 in report.members] == [1, 2]
+    assert [report.epoch for report, _ in reports if 1 in report.members] == [1, 2, 3]
+    report, nets = next(one for one in reports if 0 in one[0].members and one[0].epoch == 2)
     place = report.members.index(0)
     assert same(nets[place], result.networks[0])
     assert all(p.isfinite().all() for p in nets[place].parameters())

@@ -14,6 +14,8 @@ from lamina._errors import DataError
 from lamina.heads import Bernoulli, Categorical, Normal, Poisson
 from lamina.stack import Member, train
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 N_SAMPLES, N_FEATURES = 60, 6
 
 

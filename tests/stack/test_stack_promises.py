@@ -17,6 +17,8 @@ import pytest
 from lamina.heads import Normal, Poisson
 from lamina.stack import Checkpoint, Member, train
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 N_SAMPLES, N_FEATURES = 130, 5
 
 
@@ -172,14 +174,14 @@ def slowly(report):
     import time; time.sleep(0.01)
 print("go", flush=True)
 train(mix(24, 12), X, y, dtype="float64", checkpoint=Checkpoint({path!r}, every=0.0),
-      callbacks=[slowly])
+      backend={backend!r}, callbacks=[slowly])
 print("done", flush=True)
 """
 
 
-def _run_and_kill(path: Path, seconds: float) -> bool:
+def _run_and_kill(path: Path, seconds: float, backend: str) -> bool:
     """Start the training in a process, kill it after some seconds of work; was it cut short?"""
-    code = _TRAINING.format(folder=str(Path(__file__).parent), path=str(path))
+    code = _TRAINING.format(folder=str(Path(__file__).parent), path=str(path), backend=backend)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
@@ -196,10 +198,10 @@ def _run_and_kill(path: Path, seconds: float) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-def test_killed_and_resumed_equals_uninterrupted(tmp_path):
+def test_killed_and_resumed_equals_uninterrupted(backend, tmp_path):
     X, y = data()
     path = tmp_path / "stack.ckpt"
-    cut = [_run_and_kill(path, seconds) for seconds in (0.3, 0.8)]
+    cut = [_run_and_kill(path, seconds, backend) for seconds in (0.3, 0.8)]
     assert cut == [True, True]
     resumed = train(mix(24, 12), X, y, dtype="float64", checkpoint=Checkpoint(path, every=0.0))
     whole = train(mix(24, 12), X, y, dtype="float64")

@@ -10,6 +10,8 @@ import pytest
 from lamina.heads import Bernoulli
 from lamina.stack import OPTIMIZERS, Adaptive, InverseScaling, Member, MemberState, train
 
+pytestmark = pytest.mark.usefixtures("backend")
+
 N_SAMPLES = 40
 X = np.random.default_rng(1).standard_normal((N_SAMPLES, 3))
 Y = np.sin(X[:, 0]) + 0.5 * X[:, 1]

@@ -14,6 +14,8 @@ from lamina.stack import Adaptive, Member, train
 from lamina.stack._ledger import STATUSES, Ledger, judge, monitored
 from lamina.stack._task import make_task
 
+each_backend = pytest.mark.usefixtures("backend")
+
 VALUES = st.lists(
     st.one_of(st.integers(-4, 4).map(lambda n: n / 4), st.sampled_from([math.nan, math.inf, 0.1])),
     min_size=1,
@@ -156,6 +158,7 @@ def same_layers(one, two):
     )
 
 
+@each_backend
 @pytest.mark.parametrize(
     ("monitor", "best_of"),
     [
@@ -178,6 +181,7 @@ def test_the_weights_of_the_best_epoch_are_returned(monitor, best_of, patience):
     np.testing.assert_array_equal(result.states[0].parameters[0], epochs[-1][0][0])
 
 
+@each_backend
 @pytest.mark.parametrize(
     ("settings", "keeps"),
     [
@@ -195,6 +199,7 @@ def test_keep_best_chooses_best_or_last(settings, keeps):
     assert same_layers(result.networks[0].layers(), expected)
 
 
+@each_backend
 def test_patience_stops_after_as_many_epochs_without_improvement():
     result, history, _ = overfitted(patience=3)
     assert result.status[0] == "converged"
@@ -206,6 +211,7 @@ def test_patience_stops_after_as_many_epochs_without_improvement():
     )
 
 
+@each_backend
 def test_an_adaptive_rate_falls_until_it_is_small():
     schedule = Adaptive(divisor=10.0, minimum=1e-4)
     result, history, _ = overfitted(
@@ -220,6 +226,7 @@ def test_an_adaptive_rate_falls_until_it_is_small():
     assert 0.1 * result.states[0].lr_scale == pytest.approx(1e-4)
 
 
+@each_backend
 def test_a_score_that_is_no_number_ends_by_patience():
     # R² of a single row does not exist.
     X, y = noise()
@@ -233,6 +240,7 @@ def test_a_score_that_is_no_number_ends_by_patience():
     np.testing.assert_array_equal(result.networks[0].layers()[0][0], last[0])
 
 
+@each_backend
 def test_no_epochs_return_the_first_weights():
     X, y = noise()
     layers = [(np.ones((3, 8)), np.zeros(3)), (np.ones((1, 3)), np.ones(1))]
@@ -248,6 +256,7 @@ def test_no_epochs_return_the_first_weights():
     assert len(alone.history) == 0
 
 
+@each_backend
 @pytest.mark.parametrize(
     ("n", "names"), [(1, "0"), (3, "0, 1, 2"), (12, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more")]
 )
@@ -265,6 +274,7 @@ def test_members_that_diverge_are_named(n, names):
     assert all(np.isfinite(W).all() for net in result.networks for W, _ in net.layers())
 
 
+@each_backend
 def test_a_diverged_member_has_the_weights_before():
     X, y = noise()
     calm = Member((3,), optimizer="sgd", learning_rate=1e-3, max_epochs=2, batch_size=10)
