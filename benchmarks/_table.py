@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
+from lamina.stack._cpu import native
+
 
 def median_seconds(
     ways: Mapping[str, Callable[[], object]], *, repeats: int = 5, warm_up: bool = True
@@ -52,6 +54,11 @@ def usable_cores() -> int:
     # Not every system can say which cores a process is bound to.
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def backends() -> list[str]:
+    """Return the backends that can run here, the best first."""
+    return ["cpu", "torch"] if native() is not None else ["torch"]
 
 
 def machine() -> str:

@@ -1,7 +1,7 @@
-"""One network: lamina's estimator against scikit-learn's, everything else equal.
+"""One network: lamina's backends against scikit-learn's MLP, everything else equal.
 
-Same data, architecture, optimiser, batch size, epochs and precision (float64), on one core and
-on all: ``python -m benchmarks.single_fit``.
+Same data, architecture, optimiser, penalty, batch size, epochs and precision, on one core and on
+all: ``python -m benchmarks.single_fit``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-import lamina
-from benchmarks._table import median_seconds, print_ratios, usable_cores
+from benchmarks._table import backends, median_seconds, print_ratios, usable_cores
+from lamina.heads import Categorical
+from lamina.stack import Member, train
 
 WIDTHS: tuple[tuple[int, ...], ...] = ((16,), (64,), (64, 64), (256, 256))
 
@@ -29,24 +30,25 @@ def problem(n_samples: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarra
     return X, np.digitize(score, [0.0, 2.0])
 
 
-def rows(n_samples: int, n_epochs: int, batch_size: int, repeats: int) -> dict:
+def rows(n_samples: int, n_epochs: int, batch_size: int, repeats: int, dtype: str) -> dict:
     """Return the medians by width."""
     X, y = problem(n_samples)
+    X = X.astype(dtype)
     table = {}
     for width in WIDTHS:
-        settings = {
-            "hidden_layer_sizes": width,
-            "max_iter": n_epochs,
-            "batch_size": batch_size,
-            "n_iter_no_change": n_epochs,
-            "random_state": 0,
-        }
-        ours = lamina.MLPClassifier(**settings)
-        theirs = sklearn.neural_network.MLPClassifier(**settings)
+        member = Member(
+            width, head=Categorical(3), alpha=1e-4, batch_size=batch_size, max_epochs=n_epochs
+        )
+        theirs = sklearn.neural_network.MLPClassifier(
+            width, batch_size=batch_size, max_iter=n_epochs, n_iter_no_change=n_epochs
+        )
         ways = {
-            "lamina": lambda model=ours: model.fit(X, y),
-            "scikit-learn": lambda model=theirs: model.fit(X, y),
+            backend: lambda backend=backend, member=member: train(
+                [member], X, y, backend=backend, dtype=dtype
+            )
+            for backend in backends()
         }
+        ways["scikit-learn"] = lambda model=theirs: model.fit(X, y)
         table["-".join(map(str, width))] = median_seconds(ways, repeats=repeats)
     return table
 
@@ -60,13 +62,22 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     for cores in sorted({1, usable_cores()}):
-        torch.set_num_threads(cores)
-        with threadpool_limits(cores, user_api="blas"):
-            table = rows(
-                arguments.samples, arguments.epochs, arguments.batch_size, arguments.repeats
+        for dtype in ("float32", "float64"):
+            torch.set_num_threads(cores)
+            with threadpool_limits(cores, user_api="blas"):
+                table = rows(
+                    arguments.samples,
+                    arguments.epochs,
+                    arguments.batch_size,
+                    arguments.repeats,
+                    dtype,
+                )
+            steps = arguments.epochs * -(-arguments.samples // arguments.batch_size)
+            print_ratios(
+                f"\nOne fit in {dtype}, {arguments.samples} rows, {steps} steps, {cores} core(s)",
+                table,
+                ours=backends()[0],
             )
-        title = f"\nOne fit, {arguments.samples} rows, {arguments.epochs} epochs, {cores} core(s)"
-        print_ratios(title, table, ours="lamina")
 
 
 if __name__ == "__main__":

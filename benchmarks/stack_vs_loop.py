@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
-from benchmarks._table import median_seconds, print_ratios
+from benchmarks._table import backends, median_seconds, print_ratios
 from benchmarks.single_fit import problem
 from lamina.heads import Categorical
 from lamina.stack import Member, train
@@ -71,8 +71,15 @@ def rows(k: int, n_samples: int, epochs: int, batch: int, repeats: int) -> dict:
             for i in range(k)
         ]
         ways = {
-            "stack": lambda members=members: train(members, X, y),
-            "loop": lambda members=members: [train([member], X, y) for member in members],
+            f"stack {backend}": lambda members=members, backend=backend: train(
+                members, X, y, backend=backend
+            )
+            for backend in backends()
+        }
+        ways |= {
+            "loop torch": lambda members=members: [
+                train([member], X, y, backend="torch") for member in members
+            ],
             "vmap": lambda width=width: fit_by_vmap(x_torch, y_torch, width, k, epochs, batch),
         }
         table["-".join(map(str, width))] = median_seconds(ways, repeats=repeats)
@@ -96,7 +103,7 @@ def main() -> None:
         arguments.repeats,
     )
     title = f"\n{arguments.members} members, {arguments.samples} rows, {arguments.epochs} epochs"
-    print_ratios(title, table, ours="stack")
+    print_ratios(title, table, ours="stack torch")
 
 
 if __name__ == "__main__":
