@@ -19,7 +19,7 @@ constexpr int ROWS = 6;
 constexpr int ROWS = 4;
 #endif
 
-// Inner indices that are taken at a time: a panel stays in the first-level cache.
+// Inner indices that are taken at a time: a panel stays in cache.
 constexpr std::ptrdiff_t INNER = 256;
 
 // A matrix in memory: entry (i, j) is at data[i * row + j * column].
@@ -32,15 +32,24 @@ struct Matrix {
 template <class T>
 constexpr std::ptrdiff_t pack_size = INNER * 2 * width<T>;
 
+// What a product is added to: nothing, the rows of C itself, or one row for all (a bias, which
+// must be readable up to a whole number of vectors).
+template <class T>
+struct Start {
+    const T* data;
+    std::ptrdiff_t row;
+};
+
 template <class T, int M, int NV>
 inline void tile(std::ptrdiff_t inner, Matrix<T> a, const T* b, std::ptrdiff_t b_row, T* c,
-                 std::ptrdiff_t c_row, bool add) {
+                 std::ptrdiff_t c_row, Start<T> start) {
     constexpr int L = width<T>;
     Vec<T> sum[M][NV];
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
-        for (int j = 0; j < NV; ++j) sum[i][j] = add ? load<T>(c + i * c_row + j * L) : Vec<T>{};
+        for (int j = 0; j < NV; ++j)
+            sum[i][j] = start.data ? load<T>(start.data + i * start.row + j * L) : Vec<T>{};
     for (std::ptrdiff_t k = 0; k < inner; ++k) {
         Vec<T> right[NV];
 #pragma GCC unroll 2
@@ -60,32 +69,35 @@ inline void tile(std::ptrdiff_t inner, Matrix<T> a, const T* b, std::ptrdiff_t b
 
 template <class T, int NV, int M = ROWS>
 inline void tile_of(int m, std::ptrdiff_t inner, Matrix<T> a, const T* b, std::ptrdiff_t b_row,
-                    T* c, std::ptrdiff_t c_row, bool add) {
+                    T* c, std::ptrdiff_t c_row, Start<T> start) {
     if constexpr (M > 0) {
         if (m == M)
-            tile<T, M, NV>(inner, a, b, b_row, c, c_row, add);
+            tile<T, M, NV>(inner, a, b, b_row, c, c_row, start);
         else
-            tile_of<T, NV, M - 1>(m, inner, a, b, b_row, c, c_row, add);
+            tile_of<T, NV, M - 1>(m, inner, a, b, b_row, c, c_row, start);
     }
 }
 
 // All rows of one panel of n columns; a panel narrower than its vectors goes through a copy.
 template <class T, int NV>
 void panel(std::ptrdiff_t rows, std::ptrdiff_t inner, Matrix<T> a, const T* b,
-           std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, std::ptrdiff_t n, bool add) {
+           std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, std::ptrdiff_t n, Start<T> start) {
     constexpr int W = NV * width<T>;
     for (std::ptrdiff_t i = 0; i < rows; i += ROWS) {
         const int m = int(std::min<std::ptrdiff_t>(ROWS, rows - i));
         const Matrix<T> from{a.data + i * a.row, a.row, a.column};
+        Start<T> here{start.data ? start.data + i * start.row : nullptr, start.row};
         if (n == W) {
-            tile_of<T, NV>(m, inner, from, b, b_row, c + i * c_row, c_row, add);
+            tile_of<T, NV>(m, inner, from, b, b_row, c + i * c_row, c_row, here);
             continue;
         }
         alignas(64) T copy[ROWS * W];
-        if (add)
+        if (here.data && here.row) {
             for (int r = 0; r < m; ++r)
-                std::memcpy(copy + r * W, c + (i + r) * c_row, n * sizeof(T));
-        tile_of<T, NV>(m, inner, from, b, b_row, copy, W, add);
+                std::memcpy(copy + r * W, here.data + r * here.row, n * sizeof(T));
+            here = {copy, W};
+        }
+        tile_of<T, NV>(m, inner, from, b, b_row, copy, W, here);
         for (int r = 0; r < m; ++r) std::memcpy(c + (i + r) * c_row, copy + r * W, n * sizeof(T));
     }
 }
@@ -105,10 +117,10 @@ void pack(std::ptrdiff_t inner, std::ptrdiff_t n, int w, Matrix<T> b, T* to) {
     for (std::ptrdiff_t k = 0; k < inner; ++k) std::fill(to + k * w + n, to + (k + 1) * w, T(0));
 }
 
-// C (rows x columns, rows of c_row numbers) = A B, or C += A B.
+// C (rows x columns, rows of c_row numbers) = A B, plus `bias` in each row if there is one.
 template <class T>
 void multiply(std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t inner, Matrix<T> a,
-              Matrix<T> b, T* c, std::ptrdiff_t c_row, bool add, T* scratch) {
+              Matrix<T> b, T* c, std::ptrdiff_t c_row, const T* bias, T* scratch) {
     constexpr int L = width<T>;
     for (std::ptrdiff_t k = 0; k < inner; k += INNER) {
         const std::ptrdiff_t depth = std::min(INNER, inner - k);
@@ -121,10 +133,12 @@ void multiply(std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t inner,
             if (!direct) pack<T>(depth, n, w, right, scratch);
             const T* from = direct ? right.data : scratch;
             const std::ptrdiff_t row = direct ? b.row : w;
+            const Start<T> start = k > 0 ? Start<T>{c + j, c_row}
+                                         : Start<T>{bias ? bias + j : nullptr, 0};
             if (w == 2 * L)
-                panel<T, 2>(rows, depth, left, from, row, c + j, c_row, n, add || k > 0);
+                panel<T, 2>(rows, depth, left, from, row, c + j, c_row, n, start);
             else
-                panel<T, 1>(rows, depth, left, from, row, c + j, c_row, n, add || k > 0);
+                panel<T, 1>(rows, depth, left, from, row, c + j, c_row, n, start);
         }
     }
 }

@@ -51,13 +51,13 @@ void orthogonalize(std::ptrdiff_t rows, std::ptrdiff_t columns, T* x, int n_step
     const Matrix<T> wide = tall ? Matrix<T>{x, 1, columns} : Matrix<T>{x, columns, 1};
     const Matrix<T> transposed{x, wide.column, wide.row};
     for (int step = 0; step < n_steps; ++step) {
-        multiply<T>(n, n, long_side, wide, transposed, gram, n, false, scratch);
-        multiply<T>(n, n, n, {gram, n, 1}, {gram, n, 1}, poly, n, false, scratch);
+        multiply<T>(n, n, long_side, wide, transposed, gram, n, nullptr, scratch);
+        multiply<T>(n, n, n, {gram, n, 1}, {gram, n, 1}, poly, n, nullptr, scratch);
         for (std::ptrdiff_t i = 0; i < n * n; ++i) poly[i] = T(2.0315) * poly[i] - T(4.7750) * gram[i];
         if (tall)
-            multiply<T>(rows, columns, n, {x, columns, 1}, {poly, n, 1}, next, columns, false, scratch);
+            multiply<T>(rows, columns, n, {x, columns, 1}, {poly, n, 1}, next, columns, nullptr, scratch);
         else
-            multiply<T>(rows, columns, n, {poly, n, 1}, {x, columns, 1}, next, columns, false, scratch);
+            multiply<T>(rows, columns, n, {poly, n, 1}, {x, columns, 1}, next, columns, nullptr, scratch);
         for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] = T(3.4445) * x[i] + next[i];
     }
 }

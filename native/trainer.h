@@ -104,10 +104,9 @@ class MemberTrainer final : public Trainer {
             const LayerSpec& layer = spec_.layers[i];
             const bool keeps = i < last && needs_input(layer.activation);
             T* a = i == last ? raw_.data() : keeps ? before_[i].data() : after_[i].data();
-            for (std::ptrdiff_t b = 0; b < n; ++b)
-                std::memcpy(a + b * layer.out, theta + layer.bias, std::size_t(layer.out) * sizeof(T));
             multiply<T>(n, layer.out, layer.in, {input, layer.in, 1},
-                        {theta + layer.weight, 1, layer.in}, a, layer.out, true, scratch_.data());
+                        {theta + layer.weight, 1, layer.in}, a, layer.out, theta + layer.bias,
+                        scratch_.data());
             if (i == last) return;
             activate(layer, theta, n, a, after_[i].data());
             input = after_[i].data();
@@ -201,7 +200,7 @@ class MemberTrainer final : public Trainer {
             const LayerSpec& layer = spec_.layers[i];
             T* weight = &gradient_[std::size_t(layer.weight)];
             multiply<T>(layer.out, layer.in, n, {delta_.data(), 1, layer.out},
-                        {input_of(i), layer.in, 1}, weight, layer.in, false, scratch_.data());
+                        {input_of(i), layer.in, 1}, weight, layer.in, nullptr, scratch_.data());
             T* bias = &gradient_[std::size_t(layer.bias)];
             std::fill(bias, bias + layer.out, T(0));
             for (std::ptrdiff_t b = 0; b < n; ++b)
@@ -209,7 +208,7 @@ class MemberTrainer final : public Trainer {
                     bias[j] += delta_[std::size_t(b * layer.out + j)];
             if (i == 0) return;
             multiply<T>(n, layer.in, layer.out, {delta_.data(), layer.out, 1},
-                        {theta + layer.weight, layer.in, 1}, below_.data(), layer.in, false,
+                        {theta + layer.weight, layer.in, 1}, below_.data(), layer.in, nullptr,
                         scratch_.data());
             pull_back(i - 1, theta, n);
             std::swap(delta_, below_);
