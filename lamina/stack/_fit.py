@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
+from lamina.nn import Network
 
 from ._checkpoint import Checkpoint, Progress, fingerprint
 from ._cpu import supports
@@ -26,6 +28,8 @@ from ._result import EpochReport, MemberState, StackResult
 from ._run import GroupRun
 from ._steps import enter_epoch, leave, run_epoch
 from ._task import Task, initial_arrays
+
+REPORTED = ("member", "train_loss", "valid_loss", "valid_score", "learning_rate")
 
 
 class Training:
@@ -57,6 +61,15 @@ class Training:
         self._targets: dict[tuple[Head, torch.dtype], Tensor] = {}
         self._device = rows.device
         self.runs = [self._make_run(i) for i in range(len(self.groups))]
+        # Who reports together: all members of the `cpu` backend, and each group of `torch`.
+        alone_runs = [run for run in self.runs if run.backend == "cpu"]
+        rest_runs = [[run] for run in self.runs if run.backend != "cpu"]
+        self.report_groups = ([alone_runs] if alone_runs else []) + rest_runs
+        self._places = {
+            task.index: (run, place)
+            for run in self.runs
+            for place, task in enumerate(run.group.tasks)
+        }
         self._load_first_weights(states)
         self.resumable = True
         self.checkpoint = None
@@ -146,14 +159,16 @@ class Training:
 
     def _train_all(self, n_threads: int) -> None:
         """Train the `cpu` members on several threads, then the groups one after another."""
-        mine = [(i, r) for i, r in enumerate(self.runs) if r.running and r.backend == "cpu"]
-        if mine:
-            report = self._report if self.callbacks else None
-            pool = Pool(mine, n_threads, self.history, self._save_if_due, report)
-            if pool.run():
-                return
-        for i, run in enumerate(self.runs):
-            if run.running and run.backend != "cpu" and self._train_group(i, run):
+        for i, runs in enumerate(self.report_groups):
+            going = [run for run in runs if run.running]
+            if not going:
+                continue
+            if going[0].backend == "cpu":
+                report = partial(self._report, i) if self.callbacks else None
+                stop = Pool(going, n_threads, self.history, self._save_if_due, report).run()
+            else:
+                stop = self._train_group(i, going[0])
+            if stop:
                 return
 
     def _train_group(self, i: int, run: GroupRun) -> bool:
@@ -163,7 +178,7 @@ class Training:
             stopped = [False]
 
             def report() -> bool:
-                stopped[0] = self._report(i, run)
+                stopped[0] = self._report(i, [run])
                 return stopped[0]
 
             self._save_if_due()
@@ -174,7 +189,7 @@ class Training:
         going = True
         while going:
             enter_epoch(run, self.history, run_epoch(run))
-            stop = self._report(i, run)
+            stop = self._report(i, [run])
             going = leave(run)
             if stop:
                 run.sync()
@@ -184,27 +199,35 @@ class Training:
             self._save_if_due()
         return False
 
-    def _report(self, i: int, run: GroupRun) -> bool:
+    def _report(self, group: int, runs: Sequence[GroupRun]) -> bool:
         """Tell the callbacks about the last epoch; return whether one wants to stop."""
         if not self.callbacks:
             return False
-        last = run.last
-        ids = last["member"]
-        places = {task.index: place for place, task in enumerate(run.group.tasks)}
+        last = {name: np.concatenate([run.last[name] for run in runs]) for name in runs[0].last}
+        order = np.argsort(last["member"]) if len(runs) > 1 else np.arange(len(last["member"]))
+        ids, train_loss, valid_loss, valid_score, rate = (last[n][order] for n in REPORTED)
         report = EpochReport(
             members=tuple(int(i) for i in ids),
-            group=i,
-            n_groups=len(self.groups),
+            group=group,
+            n_groups=len(self.report_groups),
             epoch=int(self.ledger.n_epochs[ids].max()),
-            max_epochs=max(task.member.max_epochs for task in run.group.tasks),
-            train_loss=last["train_loss"],
-            valid_loss=last["valid_loss"],
-            valid_score=last["valid_score"],
-            learning_rate=last["learning_rate"],
-            networks=lambda: [run.current_network(places[int(i)]) for i in ids],
+            max_epochs=self._max_epochs(group),
+            train_loss=train_loss,
+            valid_loss=valid_loss,
+            valid_score=valid_score,
+            learning_rate=rate,
+            networks=lambda: [self._current_network(int(i)) for i in ids],
         )
         with torch.set_grad_enabled(self._grad_mode):
             return any([bool(callback(report)) for callback in self.callbacks])
+
+    def _max_epochs(self, group: int) -> int:
+        tasks = [task for run in self.report_groups[group] for task in run.group.tasks]
+        return max(task.member.max_epochs for task in tasks)
+
+    def _current_network(self, i: int) -> Network:
+        run, place = self._places[i]
+        return run.current_network(place)
 
     def _back_to_whole_epochs(self) -> None:
         """After Ctrl-C: give up the epoch that was under way."""
@@ -222,12 +245,7 @@ class Training:
             self.checkpoint.save(self._mark, self._progress)
 
     def _result(self, interrupted: bool) -> StackResult:
-        places = {
-            task.index: (run, place)
-            for run in self.runs
-            for place, task in enumerate(run.group.tasks)
-        }
-        ordered = [places[i] for i in range(len(self.tasks))]
+        ordered = [self._places[i] for i in range(len(self.tasks))]
         ledger = self.ledger
         return StackResult(
             networks=[run.network(place) for run, place in ordered],

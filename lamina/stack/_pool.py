@@ -1,16 +1,17 @@
 """Members of the `cpu` backend spread over cores: each worker takes the next one and finishes it.
 
-There is no barrier: a member goes from epoch to epoch on its own worker, and only what all share
-(ledger, history, checkpoint) is touched one at a time. The caller's thread waits, so that Ctrl-C
-reaches it at once; it also runs the callbacks, which may draw or print.
+Without callbacks there is no barrier: a member goes from epoch to epoch on its worker, and only
+what all share (ledger, history, checkpoint) is touched one at a time. With callbacks the members
+go from epoch to epoch together, so that a report tells of all of them, and whoever stops after a
+while has trained them all. The caller's thread waits, so that Ctrl-C reaches it at once; it also
+runs the callbacks, which may draw or print.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import torch
 
@@ -25,126 +26,85 @@ class Pool:
 
     Parameters
     ----------
-    runs : sequence of (int, GroupRun)
-        What to train, each with its number.
+    runs : sequence of GroupRun
+        What to train.
     n_threads : int
         Most workers.
     history : History
         Where epochs are entered.
     save_if_due : callable
-        Saves a checkpoint if it is time; called while nothing else changes.
+        Saves a checkpoint if it is time; called while nothing that is saved changes.
     report : callable or None
-        Called in the caller's thread after each epoch, with number and run; True stops all.
+        Called in the caller's thread, after each epoch, with the runs that ran; True stops all.
     """
 
     def __init__(
         self,
-        runs: Sequence[tuple[int, GroupRun]],
+        runs: Sequence[GroupRun],
         n_threads: int,
         history: History,
         save_if_due: Callable[[], None],
-        report: Callable[[int, GroupRun], bool] | None,
+        report: Callable[[Sequence[GroupRun]], bool] | None,
     ) -> None:
         # The longest first, so that the workers end together.
-        self._todo = iter(sorted(runs, key=lambda one: -_work(one[1])))
+        self._runs = sorted(runs, key=_work, reverse=True)
         self._n_threads = min(n_threads, len(runs))
         self._history, self._save_if_due, self._report = history, save_if_due, report
         self._lock = threading.Lock()
-        self._news: queue.SimpleQueue[Any] = queue.SimpleQueue()
         module = native()
         assert module is not None
         self._stop = module.StopFlag()
 
     def run(self) -> bool:
         """Train all; return whether a callback ended it."""
-        workers = [threading.Thread(target=self._worker) for _ in range(self._n_threads)]
-        stopped, going = False, len(workers)
+        stopped = False
+        workers = ThreadPoolExecutor(self._n_threads, thread_name_prefix="lamina")
         try:
-            for worker in workers:
-                worker.start()
-            while going:
-                news = self._news.get()
-                if news is None:
-                    going -= 1
-                elif isinstance(news, BaseException):
-                    raise news
-                else:
-                    stopped |= self._answer(*news) if not stopped else self._let_go(*news)
+            while not stopped and (going := [run for run in self._runs if run.running]):
+                self._turn(workers, going)
+                stopped = self._report is not None and self._report(going)
+                self._save_if_due()
         finally:
             self._end(workers)
         return stopped
 
-    def _end(self, workers: Sequence[threading.Thread]) -> None:
+    def _turn(self, workers: ThreadPoolExecutor, going: Sequence[GroupRun]) -> None:
+        """Let the workers train each of the runs, for one epoch if there are callbacks."""
+        done, _ = wait([workers.submit(self._train, run) for run in going], None, FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+
+    def _end(self, workers: ThreadPoolExecutor) -> None:
         """Wait until no worker runs, however often Ctrl-C is pressed."""
         self._stop.set()
-        interrupted = False
-        while any(worker.is_alive() for worker in workers):
+        ended = interrupted = False
+        while not ended:
             try:
-                self._clear()
+                workers.shutdown(cancel_futures=True)
+                ended = True
             except KeyboardInterrupt:
                 interrupted = True
         if interrupted:
             raise KeyboardInterrupt
 
-    def _answer(self, i: int, run: GroupRun, answer: queue.SimpleQueue[None]) -> bool:
-        """Tell the callbacks of an epoch, and let its worker go on; return whether all stop."""
-        assert self._report is not None
-        try:
-            wish = self._report(i, run)
-            if wish:
-                self._stop.set()
-            return wish
-        except BaseException:
-            self._stop.set()
-            raise
-        finally:
-            answer.put(None)
-
-    def _let_go(self, i: int, run: GroupRun, answer: queue.SimpleQueue[None]) -> bool:
-        """Let a worker go on whose epoch nobody wants to hear of any more."""
-        answer.put(None)
-        return True
-
-    def _clear(self) -> None:
-        """Take what workers still have to say after the end."""
-        try:
-            news = self._news.get(timeout=0.01)
-        except queue.Empty:
-            return
-        if isinstance(news, tuple):
-            self._let_go(*news)
-
-    def _worker(self) -> None:
-        try:
-            with torch.no_grad():
-                while (one := self._next()) is not None:
-                    self._train(*one)
-        except BaseException as error:
-            self._news.put(error)
-        self._news.put(None)
-
-    def _next(self) -> tuple[int, GroupRun] | None:
-        with self._lock:
-            return None if self._stop.is_set() else next(self._todo, None)
-
-    def _train(self, i: int, run: GroupRun) -> None:
-        """Train one member until it stops or all do."""
-        answer: queue.SimpleQueue[None] = queue.SimpleQueue()
-        run.stop, run.guard = self._stop, self._lock
-        run.activate()
-        while run.running and not self._stop.is_set():
+    @torch.no_grad()
+    def _train(self, run: GroupRun) -> None:
+        """Train one member until it stops or all do, or for one epoch if there are callbacks."""
+        if not run.live:
+            run.stop = self._stop
+            run.activate()
+        while run.running:
             figures = run_epoch(run)
             if self._stop.is_set():
-                run.give_up_epoch()
-                break
+                return
             with self._lock:
                 enter_epoch(run, self._history, figures)
                 run.sync()
+                if self._report is not None:
+                    break
                 self._save_if_due()
-            if self._report is not None:
-                self._news.put((i, run, answer))
-                answer.get()
-        run.release()
+        if not run.running:
+            run.release()
 
 
 def _work(run: GroupRun) -> float:

@@ -47,7 +47,8 @@ class EpochReport:
     members : tuple of int
         Members that ran, by their place in the user's list.
     group, n_groups : int
-        Number of the group, from 0, and number of groups; groups train one after another.
+        Number of the group, from 0, and number of groups; groups train one after another. The
+        members of the "cpu" backend are one group.
     epoch : int
         Epochs of this training that the group has finished, from 1.
     max_epochs : int

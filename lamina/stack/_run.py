@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,6 @@ class GroupRun:
         self.in_epoch = False
         self.cpu: CpuMember | None = None
         self.stop: Any = None
-        self.guard: AbstractContextManager[Any] = nullcontext()
         self.last: dict[str, Array] = {}
 
     @property
@@ -118,7 +116,7 @@ class GroupRun:
 
     def release(self) -> None:
         """Give the working memory back; the store stays."""
-        self.live, self.cpu = [], None
+        self.live, self.cpu, self.stop = [], None, None
         del self.buffers, self.theta, self.grad, self.weights, self.weight_grads
         del self.moments, self.kept
 
@@ -201,9 +199,8 @@ class GroupRun:
     def current_network(self, i: int) -> Network:
         """Return the network of a member as it is now, or as it was when it left."""
         if self.backend == "cpu":
-            # Its worker may be within the next epoch; what is stored is of the last whole one.
-            with self.guard:
-                return self._network(self.store["theta"][i], self.group.tasks[i])
+            # Stored after each epoch; a worker may be within the next one.
+            return self._network(self.store["theta"][i], self.group.tasks[i])
         live = i in self.live and i != self.riding
         row = self.theta[self.live.index(i)] if live else self.store["theta"][i]
         return self._network(row, self.group.tasks[i])
