@@ -39,10 +39,12 @@ void rmsprop(std::ptrdiff_t n, T* theta, const T* g, T* s, T* v, T rho, T moment
 template <class T>
 void orthogonalize(std::ptrdiff_t rows, std::ptrdiff_t columns, T* x, int n_steps,
                    std::vector<T>& space, T* scratch) {
-    double norm = 0;
-    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) norm += double(x[i]) * x[i];
-    const T inverse = T(1 / std::max(std::sqrt(norm), 1e-30));
-    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] *= inverse;
+    // The largest entry first: squares of tiny or huge gradients are no numbers.
+    T largest = T(1e-38);
+    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) largest = std::max(largest, std::abs(x[i]));
+    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] /= largest;
+    const T norm = T(std::max(std::sqrt(sum_of_squares<T>(rows * columns, x)), 1e-30));
+    for (std::ptrdiff_t i = 0; i < rows * columns; ++i) x[i] /= norm;
     // The Gram matrix of the shorter side: x xᵀ from the left, or xᵀ x from the right.
     const bool tall = rows > columns;
     const std::ptrdiff_t n = std::min(rows, columns), long_side = std::max(rows, columns);

@@ -58,3 +58,21 @@ struct Trainer {
     // Raw outputs (n, Q) of the rows of an index.
     virtual void forward(const void* theta, const std::int32_t* index, std::ptrdiff_t n, void* raw) = 0;
 };
+
+// One function on its own, as the tests look at it.
+enum class Function { exp, expm1, log1p, tanh, logistic, softplus, normal_cdf, activation, derivative };
+
+struct StridedMatrix {  // entry (i, j) is at data[i * row + j * column]
+    const void* data;
+    std::ptrdiff_t row, column;
+};
+
+// What the build makes once for each instruction set.
+struct Kernel {
+    std::unique_ptr<Trainer> (*make_trainer)(MemberSpec, Rows, bool is_double);
+    // Of the layer, only the activation and its parameter are looked at.
+    void (*evaluate)(Function, const LayerSpec&, std::ptrdiff_t n, const void* x, void* out, bool is_double);
+    // C (rows x columns, rows of c_row numbers) = A B, plus `bias` in each row if there is one.
+    void (*multiply)(std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t inner, StridedMatrix a,
+                     StridedMatrix b, const void* bias, void* c, std::ptrdiff_t c_row, bool is_double);
+};

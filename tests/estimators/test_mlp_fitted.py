@@ -60,12 +60,13 @@ def test_predictions_are_the_nested_products_in_any_form_and_piece(form, cells, 
 def test_sparse_rows_train_as_dense_ones(form):
     sparse = np.where(np.abs(X) > 0.7, X, 0.0)
     dense = fitted(X=sparse, batch_size=16)
-    assert_same(fitted(X=form(sparse), batch_size=16), dense)
+    # Dense rows may train in machine code, which rounds in another order.
+    assert_same(fitted(X=form(sparse), batch_size=16), dense, tolerance=1e-12)
 
 
-def assert_same(a, b):
+def assert_same(a, b, tolerance=0.0):
     for left, right in zip(a.coefs_ + a.intercepts_, b.coefs_ + b.intercepts_, strict=True):
-        np.testing.assert_array_equal(left, right)
+        np.testing.assert_allclose(left, right, rtol=0, atol=tolerance)
 
 
 def test_predicting_needs_memory_for_a_piece_only(monkeypatch):
