@@ -91,7 +91,7 @@ void categorical_rows(std::ptrdiff_t rows, std::ptrdiff_t q, const T* raw, const
 template <class T>
 void bernoulli(std::ptrdiff_t n, const T* raw, const T* y, T* error, T* gradient) {
     map<T>(n, raw, y, error, [](Vec<T> a, Vec<T> t) {
-        const Vec<T> peak = (a > 0 ? a : a - a) - t * a;
+        const Vec<T> peak = (a > 0 ? a : Vec<T>{}) - t * a;
         return peak + log1p<T>(exp<T>(-absolute<T>(a)));
     });
     map<T>(n, raw, y, gradient, [](Vec<T> a, Vec<T> t) { return logistic<T>(a) - t; });

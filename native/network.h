@@ -19,7 +19,7 @@ inline void with_function(const LayerSpec& layer, Use use) {
         case Activation::sigmoid: return use([p](V a) { return logistic<T>(p * a); });
         case Activation::tanh: return use([](V a) { return ISA::tanh<T>(a); });
         case Activation::hard_tanh: return use([](V a) { return clamp<T>(a, T(-1), T(1)); });
-        case Activation::relu: return use([](V a) { return a < 0 ? a - a : a; });
+        case Activation::relu: return use([](V a) { return a < 0 ? V{} : a; });
         case Activation::leaky_relu:
         case Activation::prelu: return use([p](V a) { return a > 0 ? a : p * a; });
         case Activation::abs: return use([](V a) { return absolute<T>(a); });

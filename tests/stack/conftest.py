@@ -1,4 +1,4 @@
-"""The oracle of the engine: one network trained the ordinary way.
+"""The engines under test, and their oracle: one network trained the ordinary way.
 
 Torch modules, autograd and rules that are written out for one tensor at a time. Only the order
 of rows, the first weights and the dropout masks are the engine's own; each has its own tests.
@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from lamina._random import permutation
+from lamina.heads import Normal, Poisson
 from lamina.stack import Member, train
 from lamina.stack._dropout import DropoutPlan
 from lamina.stack._extension import native
@@ -30,6 +31,60 @@ def backend(request, monkeypatch):
         pytest.skip("lamina was installed without its compiled part")
     monkeypatch.setattr(request.module, "train", partial(train, backend=request.param))
     return request.param
+
+
+def mixed_data():
+    """Counts, so that a Gaussian and a Poisson head share one target."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((130, 5))
+    return X, rng.poisson(np.exp(0.5 * X[:, 0] + 0.3)).astype(float)
+
+
+def mix(n=24, max_epochs=17):
+    """Return members that differ in everything: 3 steps an epoch and more, 50 steps in all."""
+    rng = np.random.default_rng(1)
+    depths = [0, 1, 2, 3, 4]
+    widths = [1, 2, 7, 16, 33, 64, 120, 300]
+    activations = ["tanh", "relu", "sigmoid", "gelu", "softplus", "leaky_relu"]
+    optimizers = ["sgd", "adam", "adamw", "rmsprop"]
+    members = []
+    for k in range(n):
+        sizes = tuple(int(rng.choice(widths)) for _ in range(depths[k % 5]))
+        fold = rng.permutation(130)
+        members.append(
+            Member(
+                hidden_layer_sizes=sizes,
+                activation=activations[k % 6],
+                head=[Normal(), Poisson()][(k // 6) % 2],
+                seed=k,
+                rows=np.sort(fold[: 90 + k % 7]),
+                validation_rows=np.sort(fold[100:]) if k % 3 else None,
+                sample_weight=rng.uniform(0.5, 2.0, 130) if k % 4 == 0 else None,
+                batch_size=[32, 32, 40, 200][k % 4],
+                optimizer=optimizers[(k // 5) % 4],
+                learning_rate=float(10 ** rng.uniform(-4, -2.5)),
+                schedule=[None, "cosine", "invscaling", "one_cycle"][k % 4],
+                weight_decay=[0.0, 0.01][k % 2],
+                alpha=[0.0, 1e-3, 0.1][k % 3],
+                dropout=[0.0, 0.2, 0.5][k % 3],
+                clip_norm=[None, 1.0][(k // 2) % 2],
+                max_epochs=[max_epochs, 50][k % 4 == 3],
+                keep_best=False,
+            )
+        )
+    return members
+
+
+@pytest.fixture(name="mix")
+def _mix():
+    """Return the function that makes members that differ in everything."""
+    return mix
+
+
+@pytest.fixture(name="mixed_data")
+def _mixed_data():
+    """Return inputs and targets for the mix."""
+    return mixed_data()
 
 
 class Abs(nn.Module):

@@ -14,54 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lamina.heads import Normal, Poisson
 from lamina.stack import Checkpoint, Member, train
 
 pytestmark = pytest.mark.usefixtures("backend")
-
-N_SAMPLES, N_FEATURES = 130, 5
-
-
-def data() -> tuple[np.ndarray, np.ndarray]:
-    """Counts, so that a Gaussian and a Poisson head share one target."""
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((N_SAMPLES, N_FEATURES))
-    return X, rng.poisson(np.exp(0.5 * X[:, 0] + 0.3)).astype(float)
-
-
-def mix(n: int = 24, max_epochs: int = 17) -> list[Member]:
-    """Return members that differ in everything: 3 steps an epoch and more, 50 steps in all."""
-    rng = np.random.default_rng(1)
-    depths = [0, 1, 2, 3, 4]
-    widths = [1, 2, 7, 16, 33, 64, 120, 300]
-    activations = ["tanh", "relu", "sigmoid", "gelu", "softplus", "leaky_relu"]
-    optimizers = ["sgd", "adam", "adamw", "rmsprop"]
-    members = []
-    for k in range(n):
-        sizes = tuple(int(rng.choice(widths)) for _ in range(depths[k % 5]))
-        fold = rng.permutation(N_SAMPLES)
-        members.append(
-            Member(
-                hidden_layer_sizes=sizes,
-                activation=activations[k % 6],
-                head=[Normal(), Poisson()][(k // 6) % 2],
-                seed=k,
-                rows=np.sort(fold[: 90 + k % 7]),
-                validation_rows=np.sort(fold[100:]) if k % 3 else None,
-                sample_weight=rng.uniform(0.5, 2.0, N_SAMPLES) if k % 4 == 0 else None,
-                batch_size=[32, 32, 40, 200][k % 4],
-                optimizer=optimizers[(k // 5) % 4],
-                learning_rate=float(10 ** rng.uniform(-4, -2.5)),
-                schedule=[None, "cosine", "invscaling", "one_cycle"][k % 4],
-                weight_decay=[0.0, 0.01][k % 2],
-                alpha=[0.0, 1e-3, 0.1][k % 3],
-                dropout=[0.0, 0.2, 0.5][k % 3],
-                clip_norm=[None, 1.0][(k // 2) % 2],
-                max_epochs=[max_epochs, 50][k % 4 == 3],
-                keep_best=False,
-            )
-        )
-    return members
 
 
 def arrays(net) -> list[np.ndarray]:
@@ -74,8 +29,8 @@ def assert_equal_bits(a, b) -> None:
         np.testing.assert_array_equal(x, y)
 
 
-def test_each_of_24_members_equals_its_solo_run():
-    X, y = data()
+def test_each_of_24_members_equals_its_solo_run(mix, mixed_data):
+    X, y = mixed_data
     members = mix()
     together = train(members, X, y, dtype="float64")
     assert {len(m.sizes) for m in members} == {0, 1, 2, 3, 4}
@@ -90,8 +45,8 @@ def test_each_of_24_members_equals_its_solo_run():
             np.testing.assert_allclose(mine[name], alone.history[name], rtol=1e-9, atol=1e-10)
 
 
-def test_members_of_one_group_equal_their_solo_runs():
-    X, y = data()
+def test_members_of_one_group_equal_their_solo_runs(mixed_data):
+    X, y = mixed_data
     widths = [(20, 16), (24, 12), (17, 17), (16, 20), (24, 24)]
     members = [
         Member(w, activation, seed=i, batch_size=32, learning_rate=0.01, dropout=0.1 * (i % 3))
@@ -106,8 +61,8 @@ def test_members_of_one_group_equal_their_solo_runs():
             np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
 
 
-def test_permuting_members_permutes_results():
-    X, y = data()
+def test_permuting_members_permutes_results(mix, mixed_data):
+    X, y = mixed_data
     members = mix(12, max_epochs=4)
     order = np.random.default_rng(3).permutation(12)
     straight = train(members, X, y, dtype="float64")
@@ -121,8 +76,8 @@ def test_permuting_members_permutes_results():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("victim", [1, 13])
-def test_a_diverging_member_leaves_the_others_bits_alone(dtype, victim):
-    X, y = data()
+def test_a_diverging_member_leaves_the_others_bits_alone(dtype, victim, mix, mixed_data):
+    X, y = mixed_data
     members = mix(max_epochs=8)
     healthy = train(members, X, y, dtype=dtype)
     sick = list(members)
@@ -147,8 +102,8 @@ def test_a_diverging_member_leaves_the_others_bits_alone(dtype, victim):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_last_survivor_of_a_group_keeps_its_bits(dtype):
-    X, y = data()
+def test_the_last_survivor_of_a_group_keeps_its_bits(dtype, mixed_data):
+    X, y = mixed_data
     members = [Member((33,), "tanh", seed=i, batch_size=32, max_epochs=9) for i in range(4)]
     healthy = train(members, X, y, dtype=dtype)
     wild = [
@@ -166,10 +121,10 @@ def test_the_last_survivor_of_a_group_keeps_its_bits(dtype):
 _TRAINING = """
 import sys, torch
 sys.path.insert(0, {folder!r})
-from test_stack_promises import data, mix
+from conftest import mix, mixed_data
 from lamina.stack import Checkpoint, train
 torch.set_num_threads(1)
-X, y = data()
+X, y = mixed_data()
 def slowly(report):
     import time; time.sleep(0.01)
 print("go", flush=True)
@@ -198,8 +153,8 @@ def _run_and_kill(path: Path, seconds: float, backend: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-def test_killed_and_resumed_equals_uninterrupted(backend, tmp_path):
-    X, y = data()
+def test_killed_and_resumed_equals_uninterrupted(backend, tmp_path, mix, mixed_data):
+    X, y = mixed_data
     path = tmp_path / "stack.ckpt"
     cut = [_run_and_kill(path, seconds, backend) for seconds in (0.3, 0.8)]
     assert cut == [True, True]
@@ -212,8 +167,8 @@ def test_killed_and_resumed_equals_uninterrupted(backend, tmp_path):
     assert resumed.history[columns].equals(whole.history[columns])
 
 
-def test_stopped_after_every_epoch_and_resumed_equals_uninterrupted(tmp_path):
-    X, y = data()
+def test_stopped_after_every_epoch_and_resumed_equals_uninterrupted(tmp_path, mix, mixed_data):
+    X, y = mixed_data
     path = tmp_path / "stack.ckpt"
     members = mix(6, max_epochs=5)
     whole = train(members, X, y, dtype="float32")
