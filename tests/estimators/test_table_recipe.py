@@ -59,8 +59,16 @@ def test_tiny_tables_hold_nothing_out():
     assert [len(member.validation_rows) for member in members(2, 10)] == [2, 2]
 
 
-@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 16, 4)])
+@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 13, 4)])
 def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members):
     recipe = PRESETS["default"]
     assert recipe.epochs_for(n_samples) == epochs
     assert recipe.members_for(n_samples) == n_members
+
+
+def test_members_take_turns_with_all_combinations():
+    made = members(8, 80)
+    pairs = [(member.learning_rate, member.dropout) for member in made]
+    assert len(set(pairs)) == 4
+    assert all(pairs.count(pair) == 2 for pair in pairs)
+    assert {member.learning_rate for member in members(4, 80, "fast")} == {2e-3}
