@@ -22,7 +22,7 @@ _MANY_ROWS = 10
 class NumberCode(ColumnCode):
     """A number: scaled, with its position among the quantiles, its codes and its missingness.
 
-    A missing value becomes 0, the centre. It has a column of its own if values were missing at
+    A missing value is taken for the centre. It has a column of its own if values were missing at
     fitting.
     """
 
@@ -55,11 +55,10 @@ class NumberCode(ColumnCode):
         absent = np.isnan(values)
         blocks = []
         if self.scale is not None:
-            scaled = self.scale.apply(values)
-            blocks.append(np.where(absent, 0.0, scaled))
+            scaled = np.where(absent, 0.0, self.scale.apply(values))
+            blocks.append(scaled)
             if len(self.edges):
-                parts = piecewise(scaled, self.edges)
-                blocks.append(np.where(absent[:, None], 0.0, parts))
+                blocks.append(piecewise(scaled, self.edges))
         if len(self.codes):
             blocks.append(np.equal.outer(values, self.codes).astype(np.float64))
         if self.missing:

@@ -119,6 +119,13 @@ def test_a_missing_number_is_the_centre_and_has_a_column(values):
     np.testing.assert_allclose(columns["c"], [*SCALED[:3], 0, *SCALED[3:]], rtol=1e-12)
 
 
+def test_a_missing_number_lies_in_the_bin_of_the_centre():
+    columns = encode([0.5, 1.5, 2.5, 3.5, 4.5, np.nan], n_bins=2)
+    assert columns["c"][5] == columns["c"][2] == 0
+    assert columns["c part 1"][5] == columns["c part 1"][2] == 1
+    assert columns["c part 2"][5] == columns["c part 2"][2] == 0
+
+
 def test_codes_of_few_values_have_an_edge_each():
     # Between neighbouring edges only one level lies, so any function of the codes is linear.
     columns = encode([1, 1, 2, 2, 7, 7], n_bins=8)
