@@ -20,6 +20,9 @@ N_FOLDS = 8
 TOO_FEW = 10
 """With fewer rows nothing is held out."""
 
+_MANY = 10_000
+"""From so many rows on, epochs are too few for small steps alone."""
+
 _LARGE = 20_000
 """Above so many rows half of the members do: each sees more, and they differ less."""
 
@@ -28,8 +31,9 @@ _LARGE = 20_000
 class Recipe:
     """Settings that were chosen by measurement on small and medium tables.
 
-    Some tables want dropout and some do not, and likewise small and large steps. So members
-    differ in both: they take turns with all combinations, and their mean is near the better one.
+    Some tables want dropout and some do not, so members take turns, and their mean is near the
+    better one. Likewise with the size of steps on tables that are too large for many epochs; on
+    small ones large steps only make the noise stick.
     """
 
     n_members: int
@@ -39,15 +43,16 @@ class Recipe:
     n_seen: int  # rows times epochs that a large table is trained for
     patience: int
 
-    learning_rates: tuple[float, ...] = (1e-3, 3e-3)
-    dropouts: tuple[float, ...] = (0.0, 0.15)
+    dropouts: tuple[float, ...] = (0.15, 0.0)
+    small_rates: tuple[float, ...] = (1e-3,)
+    large_rates: tuple[float, ...] = (1e-3, 3e-3)
     weight_decay: float = 0.01
     clip_norm: float = 1.0
 
-    def variant(self, i: int) -> tuple[float, float]:
+    def variant(self, i: int, n_samples: int) -> tuple[float, float]:
         """Return learning rate and dropout of a member."""
-        rates, dropouts = self.learning_rates, self.dropouts
-        return rates[i % len(rates)], dropouts[i // len(rates) % len(dropouts)]
+        rates = self.small_rates if n_samples < _MANY else self.large_rates
+        return rates[i % len(rates)], self.dropouts[i // len(rates) % len(self.dropouts)]
 
     def members_for(self, n_samples: int) -> int:
         """Return the number of networks."""
@@ -59,7 +64,7 @@ class Recipe:
 
 
 PRESETS: dict[Preset, Recipe] = {
-    "fast": Recipe(2, (128,), 40, 5, 200_000, 8, learning_rates=(2e-3,)),
+    "fast": Recipe(2, (128,), 40, 5, 200_000, 8, small_rates=(2e-3,), large_rates=(3e-3,)),
     "default": Recipe(8, (192, 96), 80, 12, 500_000, 16),
     "best": Recipe(24, (256, 128), 120, 20, 1_200_000, 24),
 }
@@ -88,7 +93,7 @@ def make_members(
     n_folds = min(N_FOLDS, n_samples // 2) if n_samples >= TOO_FEW else 0
     members = []
     for i, member_seed in enumerate(spawn_seeds(seed, n_members)):
-        learning_rate, dropout = recipe.variant(i)
+        learning_rate, dropout = recipe.variant(i, n_samples)
         rows = valid = None
         if n_folds:
             # A new split when all folds have been held out once.

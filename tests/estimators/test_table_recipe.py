@@ -67,8 +67,11 @@ def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members)
 
 
 def test_members_take_turns_with_all_combinations():
-    made = members(8, 80)
-    pairs = [(member.learning_rate, member.dropout) for member in made]
-    assert len(set(pairs)) == 4
-    assert all(pairs.count(pair) == 2 for pair in pairs)
+    def pairs(n_samples):
+        made = members(8, n_samples)
+        return sorted((member.learning_rate, member.dropout) for member in made)
+
+    assert pairs(80) == [(1e-3, 0.0)] * 4 + [(1e-3, 0.15)] * 4
+    both = [(rate, dropout) for rate in (1e-3, 3e-3) for dropout in (0.0, 0.15)]
+    assert pairs(10_000) == sorted(both * 2)
     assert {member.learning_rate for member in members(4, 80, "fast")} == {2e-3}
