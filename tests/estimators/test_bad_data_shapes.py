@@ -27,7 +27,7 @@ def test_a_perceptron_says_what_to_do(case):
 
 
 def test_a_table_of_three_dimensions_is_no_table():
-    with pytest.raises(DataError, match="X must be two-dimensional.*shape \\(1, 6, 6\\)"):
+    with pytest.raises(DataError, match=r"X must be two-dimensional.*shape \(1, 6, 6\)"):
         TableRegressor("fast").fit(X[None], Y)
 
 
