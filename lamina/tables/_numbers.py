@@ -14,6 +14,8 @@ from ._columns import ColumnCode, Unusable, stacked
 from ._scale import RobustScale
 from ._values import numbers, truths
 
+_SMALLEST_GAP = 1e-7
+
 _MANY_ROWS = 10
 """A value that so many rows have exactly is taken for a code."""
 
@@ -129,6 +131,8 @@ def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
     is cut where its other values are.
     """
     distinct = np.unique(values)
+    # Scaled values that float32 cannot tell apart are one.
+    distinct = distinct[np.diff(distinct, prepend=-np.inf) > _SMALLEST_GAP]
     if n_bins < 2 or len(distinct) < 3:
         return np.empty(0)
     if len(distinct) <= n_bins + 1:
@@ -136,7 +140,7 @@ def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
     levels = np.linspace(0, 1, n_bins + 1)
     dense, sparse = np.quantile(values, levels[::2]), np.quantile(distinct, levels[1::2])
     edges: FloatArray = np.unique(np.concatenate([dense, sparse, distinct[[0, -1]]]))
-    return edges
+    return edges[np.diff(edges, prepend=-np.inf) > _SMALLEST_GAP]
 
 
 def piecewise(values: FloatArray, edges: FloatArray) -> FloatArray:
