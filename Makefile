@@ -41,9 +41,11 @@ format: $(READY)  ## write the formatting that check asks for
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## time a single fit and a stack, as ratios
+bench: $(READY)  ## time a single fit and a stack, and score tables, beside others
 	$(BIN)/python -m benchmarks.single_fit
 	$(BIN)/python -m benchmarks.stack_vs_loop
+	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.tables
 
 coverage: export OMP_NUM_THREADS = 1
 coverage: $(READY)  ## run the tests and name the lines that none of them reaches

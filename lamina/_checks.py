@@ -25,6 +25,8 @@ def suggestion(value: object, allowed: Iterable[str]) -> str:
 
 def shown(value: object, limit: int = 80) -> str:
     """Return a ``repr`` that fits into one line of a message."""
+    if isinstance(value, np.generic):
+        value = value.item()  # 0 and not np.int64(0)
     text = " ".join(repr(value).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

@@ -13,15 +13,23 @@ from benchmarks._table import aligned, median_seconds, print_ratios
 SMALL = {
     "single_fit": ["--samples=200", "--epochs=1", "--repeats=1"],
     "stack_vs_loop": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
+    "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
 
-@pytest.mark.parametrize(("name", "ours"), [("single_fit", "lamina"), ("stack_vs_loop", "stack")])
-def test_a_benchmark_prints_a_row_a_width(name, ours, root):
+@pytest.mark.parametrize(
+    ("name", "column", "cases"),
+    [
+        ("single_fit", "scikit-learn / lamina", {"16", "64", "64-64", "256-256"}),
+        ("stack_vs_loop", "loop / stack", {"16", "64", "64-64", "256"}),
+        ("tables", "boosting", {"wine"}),
+    ],
+)
+def test_a_benchmark_prints_a_row_a_case(name, column, cases, root):
     command = [sys.executable, "-m", f"benchmarks.{name}", *SMALL[name]]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    assert f"/ {ours}" in done.stdout
-    assert {"16", "64", "64-64"} <= {line.split(" ")[0] for line in done.stdout.splitlines()}
+    assert column in done.stdout
+    assert cases <= {line.strip().split(" ")[0] for line in done.stdout.splitlines()}
 
 
 def test_every_benchmark_is_run_here_and_by_make(root):

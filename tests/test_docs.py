@@ -52,13 +52,17 @@ def commands():
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
 )
-def test_python_blocks_run_in_order(page, tmp_path, monkeypatch):
+def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
         # Empty lines in front, so that a traceback has the line of the page.
         code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
         exec(code, names)
+        # What a comment behind a print shows as its output.
+        shown = re.findall(r"^print\(.*\)  # ([\d\[].*)$", block.text, re.MULTILINE)
+        printed = capsys.readouterr().out
+        assert [text for text in shown if text not in printed] == []
 
 
 def test_the_readme_shows_python_and_commands():

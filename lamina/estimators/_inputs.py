@@ -60,6 +60,8 @@ def located_weight(sample_weight: Any, error: ValueError) -> ValueError:
     """Return a sentence that names the row of a weight that is not finite, or the error."""
     if str(error).startswith("Input sample_weight contains"):
         return _unusable("sample_weight", sample_weight) or error
+    if "non-zero" in str(error):
+        return DataError(f"{error} sample_weight is 0 in every row. Leave it out, or change it.")
     return error
 
 
@@ -72,12 +74,26 @@ def _located(
         return _unusable("X", X, dtype) or error
     if text.startswith("Input y contains"):
         return _unusable("y", y) or error
+    for start, cure in _SHAPES.items():
+        if text.startswith(start):
+            shape = "" if np.shape(X) == () else f" Got X of shape {np.shape(X)}."
+            return DataError(f"{text.splitlines()[0].rstrip('.')}. {cure}{shape}")
     if "could not convert" in text or "to float" in text:
         found = _text("X", X)
         if found is None and numeric_target:
             found = _text("y", y)
         return found or error
     return error
+
+
+_SHAPES = {
+    "Found array with 0 sample(s)": "X must have at least one row.",
+    "Found array with dim": "X must be 2-D; flatten each sample to one row.",
+    "Found input variables with inconsistent": "y must have one entry for each row of X.",
+    "Complex data not supported": "X and y must hold real numbers; give real and imaginary parts "
+    "as columns of their own.",
+}
+"""What to do about data of a wrong shape or kind, by the beginning of scikit-learn's sentence."""
 
 
 def _unusable(name: str, values: Any, dtype: DtypeName = "float64") -> DataError | None:

@@ -209,7 +209,7 @@ def _without_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, F
 
 def _check_enough(X: Any) -> None:
     n_samples = _num_samples(X)
-    if n_samples < 2:
+    if n_samples < 2 and np.ndim(X) == 2:  # what is no table is refused by the encoder
         raise DataError(  # scikit-learn's sentence
             f"Found array with {n_samples} sample(s) while a minimum of 2 is required. "
             "X must have at least two rows."

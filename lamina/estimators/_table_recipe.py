@@ -20,25 +20,39 @@ N_FOLDS = 8
 TOO_FEW = 10
 """With fewer rows nothing is held out."""
 
+_MANY = 10_000
+"""From so many rows on, epochs are too few for small steps alone."""
+
 _LARGE = 20_000
 """Above so many rows half of the members do: each sees more, and they differ less."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings that were chosen by measurement on small and medium tables."""
+    """Settings that were chosen by measurement on small and medium tables.
+
+    Some tables want dropout and some do not, so members take turns, and their mean is near the
+    better one. Likewise with the size of steps on tables that are too large for many epochs; on
+    small ones large steps only make the noise stick.
+    """
 
     n_members: int
     hidden_layer_sizes: tuple[int, ...]
-    learning_rate: float
     max_epochs: int
     min_epochs: int
     n_seen: int  # rows times epochs that a large table is trained for
     patience: int
 
-    dropout: float = 0.15
+    dropouts: tuple[float, ...] = (0.15, 0.0)
+    small_rates: tuple[float, ...] = (1e-3,)
+    large_rates: tuple[float, ...] = (1e-3, 3e-3)
     weight_decay: float = 0.01
     clip_norm: float = 1.0
+
+    def variant(self, i: int, n_samples: int) -> tuple[float, float]:
+        """Return learning rate and dropout of a member."""
+        rates = self.small_rates if n_samples < _MANY else self.large_rates
+        return rates[i % len(rates)], self.dropouts[i // len(rates) % len(self.dropouts)]
 
     def members_for(self, n_samples: int) -> int:
         """Return the number of networks."""
@@ -50,15 +64,15 @@ class Recipe:
 
 
 PRESETS: dict[Preset, Recipe] = {
-    "fast": Recipe(2, (128,), 2e-3, 40, 5, 200_000, 8),
-    "default": Recipe(8, (256, 128), 1e-3, 80, 12, 600_000, 16),
-    "best": Recipe(24, (256, 128), 1e-3, 120, 20, 1_200_000, 24),
+    "fast": Recipe(2, (128,), 40, 5, 200_000, 8, small_rates=(2e-3,), large_rates=(3e-3,)),
+    "default": Recipe(8, (192, 96), 80, 12, 500_000, 16),
+    "best": Recipe(24, (256, 128), 120, 20, 1_200_000, 24),
 }
 
 
 def batch_size_for(n_samples: int) -> int:
     """Return the rows per step."""
-    return 64 if n_samples < 2000 else 128 if n_samples < 8000 else 256
+    return 64 if n_samples < 2000 else 128 if n_samples < 20_000 else 256
 
 
 def make_members(
@@ -79,6 +93,7 @@ def make_members(
     n_folds = min(N_FOLDS, n_samples // 2) if n_samples >= TOO_FEW else 0
     members = []
     for i, member_seed in enumerate(spawn_seeds(seed, n_members)):
+        learning_rate, dropout = recipe.variant(i, n_samples)
         rows = valid = None
         if n_folds:
             # A new split when all folds have been held out once.
@@ -96,10 +111,10 @@ def make_members(
                 sample_weight=weights,
                 batch_size=batch_size_for(n_samples),
                 optimizer="adamw",
-                learning_rate=recipe.learning_rate,
+                learning_rate=learning_rate,
                 schedule="cosine",
                 weight_decay=recipe.weight_decay,
-                dropout=recipe.dropout,
+                dropout=dropout,
                 clip_norm=recipe.clip_norm,
                 max_epochs=recipe.epochs_for(n_samples),
                 patience=recipe.patience if n_folds else None,

@@ -66,6 +66,8 @@ STYLE: dict[str, Any] = {
     "legend.fontsize": 9,
     "legend.edgecolor": "none",
     "legend.framealpha": 0.8,
+    # Not "best", which takes Matplotlib long and draws a warning where there are many points.
+    "legend.loc": "upper right",
     "lines.linewidth": 1.6,
     "lines.markersize": 4,
     "savefig.dpi": 150,

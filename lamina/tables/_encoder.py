@@ -55,7 +55,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     date          elapsed time; sine and cosine of its place in year, month, week and day
     category      one column a level (two levels: ±1); of more than ``max_levels``, the most
                   frequent ones, and the frequency and mean target of all
-    missing       0, and a column of its own if values were missing at fitting
+    missing       the centre of numbers and dates, no level of categories; and a column of its
+                  own if values were missing at fitting
     ============  ==========================================================================
 
     Columns that cannot help are dropped: constant ones, all missing, exact copies of another,
@@ -95,8 +96,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     At `transform`, the columns of a DataFrame are found by name, in any order. A column too many
     is ignored with a warning. Levels not seen at fitting get 0 in the columns of all levels and
-    the average of what else is known; newly missing values get 0, the centre. Infinity is an
-    error.
+    the average of what else is known; newly missing values are taken for the centre. Infinity is
+    an error.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -53,4 +54,8 @@ def _kind_of_values(values: list[Any]) -> Kind:
         return "date"
     if any(isinstance(value, (bool, np.bool_)) or is_code_like(value) for value in known):
         return "category"
-    return "number" if all(number_of(value) is not None for value in known) else "category"
+    numbers = [number_of(value) for value in known]
+    found = [number for number in numbers if number is not None]
+    # "inf" by itself is a word; beside numbers it is a number.
+    is_number = len(found) == len(numbers) and any(math.isfinite(number) for number in found)
+    return "number" if is_number else "category"

@@ -14,6 +14,8 @@ from ._columns import ColumnCode, Unusable, stacked
 from ._scale import RobustScale
 from ._values import numbers, truths
 
+_SMALLEST_GAP = 1e-7
+
 _MANY_ROWS = 10
 """A value that so many rows have exactly is taken for a code."""
 
@@ -22,7 +24,7 @@ _MANY_ROWS = 10
 class NumberCode(ColumnCode):
     """A number: scaled, with its position among the quantiles, its codes and its missingness.
 
-    A missing value becomes 0, the centre. It has a column of its own if values were missing at
+    A missing value is taken for the centre. It has a column of its own if values were missing at
     fitting.
     """
 
@@ -55,11 +57,10 @@ class NumberCode(ColumnCode):
         absent = np.isnan(values)
         blocks = []
         if self.scale is not None:
-            scaled = self.scale.apply(values)
-            blocks.append(np.where(absent, 0.0, scaled))
+            scaled = np.where(absent, 0.0, self.scale.apply(values))
+            blocks.append(scaled)
             if len(self.edges):
-                parts = piecewise(scaled, self.edges)
-                blocks.append(np.where(absent[:, None], 0.0, parts))
+                blocks.append(piecewise(scaled, self.edges))
         if len(self.codes):
             blocks.append(np.equal.outer(values, self.codes).astype(np.float64))
         if self.missing:
@@ -130,6 +131,8 @@ def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
     is cut where its other values are.
     """
     distinct = np.unique(values)
+    # Scaled values that float32 cannot tell apart are one.
+    distinct = distinct[np.diff(distinct, prepend=-np.inf) > _SMALLEST_GAP]
     if n_bins < 2 or len(distinct) < 3:
         return np.empty(0)
     if len(distinct) <= n_bins + 1:
@@ -137,7 +140,7 @@ def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
     levels = np.linspace(0, 1, n_bins + 1)
     dense, sparse = np.quantile(values, levels[::2]), np.quantile(distinct, levels[1::2])
     edges: FloatArray = np.unique(np.concatenate([dense, sparse, distinct[[0, -1]]]))
-    return edges
+    return edges[np.diff(edges, prepend=-np.inf) > _SMALLEST_GAP]
 
 
 def piecewise(values: FloatArray, edges: FloatArray) -> FloatArray:

@@ -227,7 +227,7 @@ def encoding_targets(
     if len(array) != n_samples:
         raise DataError(  # scikit-learn's sentence
             "Found input variables with inconsistent numbers of samples: "
-            f"{[n_samples, len(array)]}"
+            f"{[n_samples, len(array)]}. y must have one entry for each row of X."
         )
     if target_type == "auto":
         continuous = type_of_target(array) in ("continuous", "continuous-multioutput")

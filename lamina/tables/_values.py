@@ -75,7 +75,8 @@ def number_of(value: object) -> float | None:
     if isinstance(value, str):
         if is_missing_word(value):
             return math.nan
-        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+        text = value.strip()
+        return float(text) if _NUMBER.fullmatch(text) else None
     if isinstance(value, datetime.timedelta):
         return value.total_seconds()
     if isinstance(value, (Real, decimal.Decimal, np.bool_)):
@@ -119,7 +120,20 @@ def uniques_of(column: pd.Series[Any]) -> tuple[IntArray, list[Any]]:
     except TypeError as error:
         row = next(i for i, value in enumerate(column) if not _hashable(value))
         raise _unusable(column, row, "numbers, text, categories, booleans or dates") from error
+    if _mixes_truth_and_numbers(column, values):
+        # Python takes True for 1; as levels they are two.
+        told_apart = [str(v) if isinstance(v, (bool, np.bool_)) else v for v in column]
+        codes, values = pd.factorize(pd.Series(told_apart, dtype=object), use_na_sentinel=True)
     return codes, list(values)
+
+
+def _mixes_truth_and_numbers(column: pd.Series[Any], values: Any) -> bool:
+    if not pd.api.types.is_object_dtype(column):
+        return False
+    if not any(isinstance(value, (Real, np.bool_)) and value in (0, 1) for value in values):
+        return False
+    scalars = [value for value in column if isinstance(value, (Real, np.bool_))]
+    return len({isinstance(value, (bool, np.bool_)) for value in scalars if value in (0, 1)}) == 2
 
 
 def numbers(column: pd.Series[Any], offset: int = 0) -> FloatArray:

@@ -59,8 +59,19 @@ def test_tiny_tables_hold_nothing_out():
     assert [len(member.validation_rows) for member in members(2, 10)] == [2, 2]
 
 
-@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 16, 4)])
+@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 13, 4)])
 def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members):
     recipe = PRESETS["default"]
     assert recipe.epochs_for(n_samples) == epochs
     assert recipe.members_for(n_samples) == n_members
+
+
+def test_members_take_turns_with_all_combinations():
+    def pairs(n_samples):
+        made = members(8, n_samples)
+        return sorted((member.learning_rate, member.dropout) for member in made)
+
+    assert pairs(80) == [(1e-3, 0.0)] * 4 + [(1e-3, 0.15)] * 4
+    both = [(rate, dropout) for rate in (1e-3, 3e-3) for dropout in (0.0, 0.15)]
+    assert pairs(10_000) == sorted(both * 2)
+    assert {member.learning_rate for member in members(4, 80, "fast")} == {2e-3}

@@ -119,6 +119,13 @@ def test_a_missing_number_is_the_centre_and_has_a_column(values):
     np.testing.assert_allclose(columns["c"], [*SCALED[:3], 0, *SCALED[3:]], rtol=1e-12)
 
 
+def test_a_missing_number_lies_in_the_bin_of_the_centre():
+    columns = encode([0.5, 1.5, 2.5, 3.5, 4.5, np.nan], n_bins=2)
+    assert columns["c"][5] == columns["c"][2] == 0
+    assert columns["c part 1"][5] == columns["c part 1"][2] == 1
+    assert columns["c part 2"][5] == columns["c part 2"][2] == 0
+
+
 def test_codes_of_few_values_have_an_edge_each():
     # Between neighbouring edges only one level lies, so any function of the codes is linear.
     columns = encode([1, 1, 2, 2, 7, 7], n_bins=8)
@@ -153,6 +160,11 @@ def test_bins_are_where_values_are_dense_and_where_they_are_not():
     edges = quantile_edges(values, 4)
     # All values at 0, 50 and 100 %: 0, 0, 40. Distinct ones at 25 and 75 %: 10, 30.
     assert edges.tolist() == [0, 10, 30, 40]
+
+
+def test_edges_that_float32_cannot_tell_apart_are_one():
+    assert quantile_edges(np.array([0.0, 1e-300, 1e-9, 1.0]), 8).tolist() == []
+    assert quantile_edges(np.array([0.0, 1e-300, 0.5, 1.0]), 8).tolist() == [0.0, 0.5, 1.0]
 
 
 def test_automatic_bins_follow_rows_and_columns():
@@ -221,6 +233,16 @@ def test_one_level_and_missing_tell_only_what_is_missing():
     assert encode([5.0, None, 5.0]) == {"c missing": [0, 1, 0]}
     dates = pd.to_datetime(["2026-01-01", None])
     assert encode(dates) == {"c missing": [0, 1]}
+
+
+def test_truth_and_one_are_two_levels():
+    columns = encode(pd.Series([True, 1, 1, 0, 0, 0, None], dtype=object))
+    assert columns == {
+        "c=0": [0, 0, 0, 1, 1, 1, 0],
+        "c=1": [0, 1, 1, 0, 0, 0, 0],
+        "c=True": [1, 0, 0, 0, 0, 0, 0],
+        "c missing": [0, 0, 0, 0, 0, 0, 1],
+    }
 
 
 def test_codes_with_leading_zeros_are_categories():
@@ -315,6 +337,8 @@ def test_containers_cannot_be_columns(value):
         ([1, "a"], "category"),
         ([True, "a"], "category"),
         ([True, 2], "category"),
+        ([True, 1, 0], "category"),
+        (["inf", "-inf"], "category"),
         (pd.interval_range(0, 3), "category"),
         (["2026-01-01", "soon"], "category"),
         ([None, 1], "number"),
