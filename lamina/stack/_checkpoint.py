@@ -151,7 +151,7 @@ class Checkpoint:
             )
         if metadata.get("mark") != mark:
             raise FileError(
-                f"checkpoint {str(place)!r} belongs to other members, data or dtype. "
+                f"checkpoint {str(place)!r} belongs to other members, data, dtype or backend. "
                 "Delete it to start anew, or give another path."
             )
         if metadata.get("sha256") != _digest_of(tensors):

@@ -15,7 +15,7 @@ from lamina.heads import Head
 
 from ._checkpoint import Checkpoint
 from ._data import Rows, as_rows, target_array
-from ._extension import native
+from ._extension import instruction_set, native
 from ._fit import Training
 from ._member import Member
 from ._result import EpochReport, MemberState, StackResult
@@ -130,7 +130,9 @@ def train(
 
 def _check_backend(backend: str) -> None:
     check_choice("backend", backend, BACKENDS)
-    if backend == "cpu" and native() is None:
+    if native() is not None:
+        instruction_set()  # another one may be asked for, and not be there
+    elif backend == "cpu":
         raise ParameterError(
             "backend must be 'auto' or 'torch' where the compiled part of lamina is missing. "
             "Got 'cpu'. The command lamina doctor says why it is missing and how to get it."

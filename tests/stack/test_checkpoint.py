@@ -145,7 +145,10 @@ def test_how_often_it_saves(tmp_path, monkeypatch):
 
 
 DAMAGED = "is damaged or is not a checkpoint. Delete it to start anew."
-FOREIGN = "belongs to other members, data or dtype. Delete it to start anew, or give another path."
+FOREIGN = (
+    "belongs to other members, data, dtype or backend. Delete it to start anew, or give another "
+    "path."
+)
 
 
 def refused(path, sentence, *arguments, **keywords):
