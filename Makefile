@@ -15,7 +15,7 @@ help:  ## say what can be made
 
 setup: $(READY)  ## make the virtual environment
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 	@command -v $(PYTHON) > /dev/null || { echo "lamina needs Python 3.11 or newer, and '$(PYTHON)' was not found. Name one: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lamina needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" % sys.version_info[:2])'
 	@echo "Setting up .venv (about a minute, longer where torch must be downloaded)" >&2
@@ -45,7 +45,8 @@ bench: $(READY)  ## time a single fit and a stack, and score tables, beside othe
 	$(BIN)/python -m benchmarks.single_fit
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.tables
-	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.roofline
+	$(BIN)/python -m benchmarks.scaling
 
 coverage: export OMP_NUM_THREADS = 1
 coverage: $(READY)  ## run the tests and name the lines that none of them reaches

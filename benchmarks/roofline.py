@@ -35,13 +35,15 @@ def operations(sizes: list[int], n_rows: int) -> float:
     return 2.0 * n_rows * (2 * sum(products) + sum(products[1:]))
 
 
-def training_rate(width: int, batch: int, backend: str, dtype: str, cores: int) -> float:
+def training_rate(
+    width: int, batch: int, backend: str, dtype: str, cores: int, least: float
+) -> float:
     """Return the GFLOP/s of training as many members as there are cores."""
     rng = np.random.default_rng(0)
     n_rows = max(batch * 8, 2048)
     X, y = rng.standard_normal((n_rows, width)), rng.standard_normal((n_rows, 1))
     sizes = [width] * (DEPTH + 1) + [1]
-    n_epochs = max(2, int(2e9 / operations(sizes, n_rows)))
+    n_epochs = max(2, int(least / operations(sizes, n_rows)))
     members = [
         Member((width,) * DEPTH, seed=i, batch_size=batch, max_epochs=n_epochs, learning_rate=1e-4)
         for i in range(cores)
@@ -56,6 +58,7 @@ def main() -> None:
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--widths", type=int, nargs="*", default=list(WIDTHS))
     parser.add_argument("--batches", type=int, nargs="*", default=list(BATCHES))
+    parser.add_argument("--operations", type=float, default=2e9, help="least work per timing")
     arguments = parser.parse_args()
     for cores in sorted({1, usable_cores()}):
         torch.set_num_threads(cores)
@@ -67,7 +70,8 @@ def main() -> None:
         for width in arguments.widths:
             for batch in arguments.batches:
                 rates = [
-                    training_rate(width, batch, b, arguments.dtype, cores) for b in backends()
+                    training_rate(width, batch, b, arguments.dtype, cores, arguments.operations)
+                    for b in backends()
                 ]
                 shares = [f"{rate / peak:.0%}" for rate in rates]
                 lines.append([str(width), str(batch), *(f"{r:.0f}" for r in rates), *shares])

@@ -77,7 +77,9 @@ def memory_case(backend: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=10**9, help="leave larger sizes out")
-    largest = parser.parse_args().largest
+    parser.add_argument("--no-memory", action="store_true", help="do not measure memory")
+    arguments = parser.parse_args()
+    largest = arguments.largest
     torch.set_num_threads(1)
     print(machine())
     members, rows, widths = (
@@ -87,7 +89,7 @@ def main() -> None:
     series("rows", rows, [(1, n, 16) for n in rows])
     series("width", widths, [(1, 2_000, w) for w in widths])
     print()
-    for backend in backends():
+    for backend in [] if arguments.no_memory else backends():
         command = [sys.executable, "-c", _MEASURE, backend]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         print(f"256 members of 64-64 on 10,000 rows, {backend}: {float(output):.0f} MB more")

@@ -8,11 +8,13 @@ import time
 
 import pytest
 
-from benchmarks._table import aligned, median_seconds, print_ratios
+from benchmarks._table import aligned, backends, median_seconds, print_ratios
 
 SMALL = {
     "single_fit": ["--samples=200", "--epochs=1", "--repeats=1"],
     "stack_vs_loop": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
+    "roofline": ["--widths", "8", "--batches", "32", "--operations=1e5"],
+    "scaling": ["--largest=1000", "--no-memory"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -20,8 +22,10 @@ SMALL = {
 @pytest.mark.parametrize(
     ("name", "column", "cases"),
     [
-        ("single_fit", "scikit-learn / lamina", {"16", "64", "64-64", "256-256"}),
-        ("stack_vs_loop", "loop / stack", {"16", "64", "64-64", "256"}),
+        ("single_fit", f"scikit-learn / {backends()[0]}", {"16", "64", "64-64", "256-256"}),
+        ("stack_vs_loop", "loop torch / stack torch", {"16", "64", "64-64", "256"}),
+        ("roofline", "torch share", {"8"}),
+        ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
         ("tables", "boosting", {"wine"}),
     ],
 )
