@@ -8,6 +8,7 @@ on one core and on all: ``python -m benchmarks.roofline``.
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -30,7 +31,7 @@ def product_rate(dtype: str) -> float:
 
 def operations(sizes: list[int], n_rows: int) -> float:
     """Return the floating-point operations of one epoch's matrix products."""
-    products = [a * b for a, b in zip(sizes[:-1], sizes[1:], strict=True)]
+    products = [a * b for a, b in pairwise(sizes)]
     # Forward and the weights' gradient for each layer; δ for each but the first.
     return 2.0 * n_rows * (2 * sum(products) + sum(products[1:]))
 
