@@ -125,11 +125,27 @@ void require(bool right, const char* what) {
     if (!right) throw std::invalid_argument(std::string("the arrays must fit the member: ") + what);
 }
 
+// Blocks of the flat buffer may be read to the end of the vector that they end in.
+constexpr std::ptrdiff_t padded(std::ptrdiff_t n) { return (n + 31) / 32 * 32; }
+
+void check_layout(const MemberSpec& s) {
+    std::ptrdiff_t in = s.layers.empty() ? -1 : s.layers.front().in;
+    for (const LayerSpec& layer : s.layers) {
+        require(layer.in == in && layer.in > 0 && layer.out > 0, "sizes of layers");
+        require(layer.weight >= 0 && layer.weight + layer.in * layer.out <= s.n_weights, "place of weights");
+        require(layer.bias >= 0 && layer.bias + padded(layer.out) <= s.n_total, "place of biases");
+        require(layer.slope < 0 || layer.slope + padded(layer.out) <= s.n_total, "place of slopes");
+        in = layer.out;
+    }
+    require(!s.layers.empty() && s.n_weights <= s.n_total && s.batch_size > 0, "sizes");
+}
+
 // Keeps the arrays alive that its trainer reads.
 class Member {
   public:
     Member(const nb::dict& spec, Array x, Array y, const std::string& instruction_set)
         : x_(std::move(x)), y_(std::move(y)), spec_(spec_of(spec)) {
+        check_layout(spec_);
         require(x_.ndim() == 2 && y_.ndim() >= 1 && x_.shape(0) == y_.shape(0), "rows");
         const Rows rows{x_.data(), y_.data(), std::ptrdiff_t(x_.shape(1)),
                         y_.ndim() == 2 ? std::ptrdiff_t(y_.shape(1)) : 1};

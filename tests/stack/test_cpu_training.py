@@ -524,12 +524,15 @@ def test_why_the_extension_is_missing(error, reason, monkeypatch):
 # What the extension checks by itself
 
 
+LAYER = (2, 1, 0, 32, -1, "identity", 0.0)
+
+
 def spec(**changes):
     """Return what describes a linear model of two inputs and one output."""
     return {
-        "layers": [(2, 1, 0, 2, -1, "identity", 0.0)],
-        "n_weights": 2,
-        "n_total": 3,
+        "layers": [LAYER],
+        "n_weights": 32,
+        "n_total": 64,
         "head": "normal",
         "optimizer": "adam",
         "decoupled": False,
@@ -549,9 +552,9 @@ def spec(**changes):
 def arguments(**changes):
     """Return what an epoch of five rows in two steps needs."""
     given = {
-        "theta": np.zeros(3),
-        "first": np.zeros(3),
-        "second": np.zeros(3),
+        "theta": np.zeros(64),
+        "first": np.zeros(64),
+        "second": np.zeros(64),
         "order": np.arange(5, dtype=np.int32),
         "weights": None,
         "rates": np.full(2, 0.1),
@@ -563,9 +566,9 @@ def arguments(**changes):
 
 
 WRONG_ARRAYS = [
-    ({"theta": np.zeros(4)}, "parameters"),
-    ({"theta": np.zeros(3, np.float32)}, "dtype of parameters"),
-    ({"first": np.zeros(2)}, "first moment"),
+    ({"theta": np.zeros(65)}, "parameters"),
+    ({"theta": np.zeros(64, np.float32)}, "dtype of parameters"),
+    ({"first": np.zeros(63)}, "first moment"),
     ({"second": np.zeros(0)}, "second moment"),
     ({"order": np.array([0, 5], np.int32)}, "row numbers"),
     ({"order": np.array([0, -1], np.int32)}, "row numbers"),
@@ -589,6 +592,11 @@ def test_arrays_that_do_not_fit_the_member_are_refused(changes, what):
 @pytest.mark.parametrize(
     ("changes", "x", "y", "what"),
     [
+        ({"layers": []}, np.ones((5, 2)), np.ones((5, 1)), "sizes"),
+        ({"batch_size": 0}, np.ones((5, 2)), np.ones((5, 1)), "sizes"),
+        ({"layers": [LAYER, LAYER]}, np.ones((5, 2)), np.ones((5, 1)), "sizes of layers"),
+        ({"n_weights": 1}, np.ones((5, 2)), np.ones((5, 1)), "place of weights"),
+        ({"n_total": 63}, np.ones((5, 2)), np.ones((5, 1)), "place of biases"),
         ({}, np.ones((5, 3)), np.ones((5, 1)), "columns of x"),
         ({}, np.ones((5, 2)), np.ones((5, 2)), "columns of y"),
         ({}, np.ones((5, 2)), np.ones((4, 1)), "rows"),
