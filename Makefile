@@ -8,7 +8,7 @@ READY  := .venv/.ready
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench coverage wheel-test clean
+.PHONY: help setup demo test check format bench coverage sanitize fuzz wheel-test clean
 
 help:  ## say what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -20,7 +20,8 @@ $(READY): pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lamina needs Python 3.11 or newer, and $(PYTHON) is %d.%d. Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" % sys.version_info[:2])'
 	@echo "Setting up .venv (about a minute, longer where torch must be downloaded)" >&2
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[all,dev]'
+	@# Where there is a compiler, what it complains of must be seen.
+	@LAMINA_REQUIRE_COMPILED=$$(command -v $${CXX:-c++} > /dev/null && echo 1) $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[all,dev]'
 	@touch $@
 
 demo: $(READY)  ## fit the packaged table, show held-out errors, write demo/
@@ -51,6 +52,15 @@ bench: $(READY)  ## time a single fit and a stack, and score tables, beside othe
 coverage: export OMP_NUM_THREADS = 1
 coverage: $(READY)  ## run the tests and name the lines that none of them reaches
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --maxprocesses 4 --cov --cov-report=term-missing:skip-covered
+
+# How long to fuzz: make fuzz SECONDS=600
+SECONDS ?= 120
+
+sanitize: $(READY)  ## run the tests of the compiled part under AddressSanitizer and UBSan
+	$(BIN)/python scripts/sanitize.py
+
+fuzz: $(READY)  ## feed the compiled part random members for two minutes, and compare with torch
+	$(BIN)/python scripts/fuzz_cpu.py --seconds $(SECONDS)
 
 wheel-test: $(READY)  ## build the wheel and use it from another folder
 	$(BIN)/python scripts/wheel_test.py
