@@ -87,6 +87,11 @@ constexpr std::array<const char*, 5> optimizer_names = {"sgd", "adam", "adamw", 
 constexpr std::array<const char*, 9> function_names = {
     "exp", "expm1", "log1p", "tanh", "logistic", "softplus", "normal_cdf", "activation", "derivative"};
 
+template <std::size_t N>
+std::vector<std::string> listed(const std::array<const char*, N>& names) {
+    return {names.begin(), names.end()};
+}
+
 template <class T>
 T item(const nb::dict& d, const char* key) {
     return nb::cast<T>(d[key]);
@@ -249,6 +254,9 @@ NB_MODULE(_native, m) {
     m.doc() = "Training loops in machine code; lamina.stack uses them.";
     // Objects that live as long as the process are no error; its user must not read of them.
     nb::set_leak_warnings(false);
+    m.attr("ACTIVATIONS") = listed(activation_names);
+    m.attr("HEADS") = listed(head_names);
+    m.attr("OPTIMIZERS") = listed(optimizer_names);
     m.def("instruction_sets", &instruction_sets);
     m.def("evaluate", &evaluate, nb::arg("function"), nb::arg("activation"), nb::arg("parameter"),
           nb::arg("x").noconvert(), nb::arg("out").noconvert(), nb::arg("instruction_set"));

@@ -1,16 +1,19 @@
 """Build the wheel and use it from another folder, away from the source.
 
 The wheel goes into a new environment that borrows the packages of the one that runs this
-script, so that nothing is downloaded twice; lamina itself can come only from the wheel.
+script, so that nothing is downloaded twice; lamina itself can come only from the wheel. A second
+wheel is built as on a machine without a C++ compiler: it installs, and trains by torch.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +29,10 @@ X = rng.normal(size=(200, 3))
 model = lamina.MLPRegressor(solver="lbfgs", random_state=0).fit(X, X[:, 0] - X[:, 1])
 lamina.save(model, "model")
 np.testing.assert_array_equal(lamina.load("model").predict(X), model.predict(X))
-print(f"lamina {lamina.__version__} from the wheel: fitted, saved, loaded.")
+from lamina.stack import Member, engine_info, train
+backend, = train([Member((4,), max_epochs=2)], X, X[:, 0]).backend
+assert backend == engine_info().backend == sys.argv[1], (backend, engine_info())
+print(f"lamina {lamina.__version__} from the wheel: fitted, saved, loaded; trains by {backend}.")
 """
 
 
@@ -35,11 +41,16 @@ def run(*command: str | Path, cwd: Path) -> None:
     subprocess.run([str(word) for word in command], cwd=cwd, check=True)
 
 
-def build(folder: Path) -> Path:
-    """Return the wheel, built from the source."""
+def build(folder: Path, compiler: str | None = None) -> Path:
+    """Return the wheel, built from the source by the compiler that is found or named."""
+    wheels = folder / "wheels"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    run(*pip, "wheel", "-qq", "--no-deps", "--wheel-dir", folder, ROOT, cwd=folder)
-    (wheel,) = folder.glob("lamina-*.whl")
+    # A folder of its own, so that nothing compiled before is found there.
+    options = ("-C", f"build-dir={folder / 'build'}")
+    if compiler is not None:
+        os.environ["CXX"] = compiler
+    run(*pip, "wheel", "-qq", "--no-deps", *options, "--wheel-dir", wheels, ROOT, cwd=folder)
+    (wheel,) = wheels.glob("lamina-*.whl")
     return wheel
 
 
@@ -61,17 +72,34 @@ def environment(folder: Path, wheel: Path) -> Path:
     return programs
 
 
+def holds_compiled_part(wheel: Path) -> bool:
+    """Return whether the extension is in a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        return any("/_native." in name for name in archive.namelist())
+
+
+def use(folder: Path, wheel: Path, backend: str) -> None:
+    """Install the wheel, and see that it works by a backend."""
+    programs = environment(folder / "env", wheel)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    run(programs / "python", "-I", "-c", TRY, backend, cwd=elsewhere)
+    run(programs / "lamina", "--version", cwd=elsewhere)
+    run(programs / "lamina", "doctor", cwd=elsewhere)
+    run(programs / "lamina", "demo", "-o", "demo", cwd=elsewhere)
+
+
 def main() -> None:
-    """Build, install, use."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        wheel = build(folder)
-        programs = environment(folder / "env", wheel)
-        elsewhere = folder / "elsewhere"
-        elsewhere.mkdir()
-        run(programs / "python", "-I", "-c", TRY, cwd=elsewhere)
-        run(programs / "lamina", "--version", cwd=elsewhere)
-        run(programs / "lamina", "demo", "-o", "demo", cwd=elsewhere)
+    """Build, install, use; once as here, and once as without a compiler."""
+    os.environ.pop("LAMINA_REQUIRE_COMPILED", None)
+    for backend, compiler in (("cpu", None), ("torch", "no-such-compiler")):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            wheel = build(folder, compiler)
+            compiled = holds_compiled_part(wheel)
+            if compiled != (backend == "cpu"):
+                sys.exit(f"{wheel.name} {'holds' if compiled else 'lacks'} the compiled part.")
+            use(folder, wheel, backend)
 
 
 if __name__ == "__main__":

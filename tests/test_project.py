@@ -42,11 +42,11 @@ def pins():
 
 def text_files():
     """Return the files of the repository that people read, this one apart."""
-    folders = ("lamina", "tests", "benchmarks", "scripts", "docs")
+    folders = ("lamina", "native", "tests", "benchmarks", "scripts", "docs")
     files = [file for folder in folders for file in sorted((ROOT / folder).rglob("*"))]
     files += [file for kind in ("*.md", "*.toml", "*.txt") for file in ROOT.glob(kind)]
     files += [ROOT / name for name in ("Makefile", "LICENSE", ".gitignore", ".ci/run")]
-    kinds = {".py", ".md", ".toml", ".txt", ".json", ".csv", ""}
+    kinds = {".py", ".h", ".cpp", ".md", ".toml", ".txt", ".json", ".csv", ""}
     readable = [file for file in files if file.is_file() and file.suffix in kinds]
     return [file for file in readable if file != Path(__file__).resolve()]
 

@@ -1,4 +1,4 @@
-"""The command line: ``lamina fit``, ``predict``, ``evaluate``, ``demo`` and ``experiments``."""
+"""The command line: ``lamina fit``, ``predict``, ``evaluate`` and the other commands."""
 
 from ._app import main
 

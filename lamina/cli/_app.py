@@ -15,6 +15,7 @@ from lamina import __version__
 from lamina._errors import LaminaError
 
 from ._demo import demo
+from ._doctor import doctor
 from ._evaluate import evaluate
 from ._experiments import experiments
 from ._fit import fit
@@ -51,6 +52,7 @@ app.command(predict)
 app.command(evaluate)
 app.command(demo)
 app.command(experiments)
+app.command(doctor)
 app.meta.group_parameters = Group("Everywhere", sort_key=99)
 
 

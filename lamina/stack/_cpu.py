@@ -22,7 +22,7 @@ from lamina.nn import ACTIVATIONS, Activation
 from ._batches import epoch_order
 from ._data import DenseRows, Rows
 from ._extension import instruction_set, native
-from ._optimizers import LBFGS, RMSprop
+from ._optimizers import RMSprop
 from ._task import Task
 
 if TYPE_CHECKING:
@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 
 def supports(task: Task, rows: Rows) -> bool:
     """Return whether the extension can train a member on these rows."""
-    known = all(type(a) is ACTIVATIONS.get(a.name) for a in task.member.activations)
-    # A user's subclass of a head may have changed what its parent's kernel computes.
-    kernel = vars(type(task.head)).get("kernel")
+    module = native()
+    if module is None or not isinstance(rows, DenseRows) or rows.device.type != "cpu":
+        return False
+    # A user's own subclass may compute something else than its parent's kernel.
+    head = vars(type(task.head)).get("kernel")
+    activations = task.member.activations
     return (
-        native() is not None
-        and isinstance(rows, DenseRows)
-        and rows.device.type == "cpu"
-        and kernel is not None
-        and not isinstance(task.member.optimizer, LBFGS)
-        and known
+        head in module.HEADS
+        and all(type(a) is ACTIVATIONS.get(a.name) for a in activations)
+        and {a.name for a in activations} <= set(module.ACTIVATIONS)
+        and task.member.optimizer.name in module.OPTIMIZERS  # type: ignore[union-attr]
         and rows.n_samples < 2**31
     )
 

@@ -12,7 +12,7 @@ import lamina
 from lamina.cli import _app, main
 
 HEAVY = ("torch", "sklearn", "pandas", "scipy", "numpy", "matplotlib", "safetensors")
-COMMANDS = ("fit", "predict", "evaluate", "demo", "experiments")
+COMMANDS = ("fit", "predict", "evaluate", "demo", "doctor", "experiments")
 
 
 def test_help_lists_the_commands(run):

@@ -19,8 +19,8 @@ import scipy.sparse
 import torch
 
 from lamina._errors import DivergedWarning, ParameterError
-from lamina.heads import Custom, Normal
-from lamina.nn import ReLU
+from lamina.heads import HEADS, Custom, Normal
+from lamina.nn import ACTIVATIONS, ReLU
 from lamina.stack import OPTIMIZERS, Checkpoint, Member, engine_info, train
 from lamina.stack import _extension as module
 
@@ -429,6 +429,25 @@ def test_what_the_extension_does_not_know_goes_to_torch(name, backend):
     train([plain, member], X, Y, backend=backend,
           callbacks=[lambda r: groups.append((r.group, r.n_groups, r.members))])  # fmt: skip
     assert set(groups) == {(0, 2, (0,)), (1, 2, (1,))}
+
+
+@needs_native
+def test_the_extension_knows_all_but_second_order_methods_and_losses_of_ones_own():
+    native = module.native()
+    assert set(native.ACTIVATIONS) == set(ACTIVATIONS)
+    assert set(native.OPTIMIZERS) == set(OPTIMIZERS) - {"lbfgs"}
+    kernels = {vars(head).get("kernel") for head in HEADS.values()}
+    assert kernels - {None} == set(native.HEADS) - {"half_mean_square", "half_deviance"}
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("names", "known"),
+    [("ACTIVATIONS", ["tanh"]), ("OPTIMIZERS", ["sgd"]), ("HEADS", ["poisson"])],
+)
+def test_what_is_new_and_not_compiled_goes_to_torch(names, known, monkeypatch):
+    monkeypatch.setattr(module.native(), names, known)
+    assert train([Member((4,), max_epochs=1)], X, Y).backend == ["torch"]
 
 
 @needs_native
