@@ -254,6 +254,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Training loops in machine code; lamina.stack uses them.";
     // Objects that live as long as the process are no error; its user must not read of them.
     nb::set_leak_warnings(false);
+    m.attr("INTERFACE") = 1;  // that of lamina/stack/_extension.py
     m.attr("ACTIVATIONS") = listed(activation_names);
     m.attr("HEADS") = listed(head_names);
     m.attr("OPTIMIZERS") = listed(optimizer_names);

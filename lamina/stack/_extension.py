@@ -12,6 +12,9 @@ from typing import Literal
 from lamina._checks import check_choice
 
 MODULE = "lamina.stack._native"
+INTERFACE = 1
+"""Number that the extension must have; raised with every change of what it and Python exchange."""
+
 VARIABLE = "LAMINA_INSTRUCTION_SET"
 """Environment variable that names another instruction set than the best; for tests."""
 
@@ -20,11 +23,14 @@ VARIABLE = "LAMINA_INSTRUCTION_SET"
 def _loaded() -> tuple[ModuleType | None, str]:
     """Return the extension, or None and the reason why it cannot be loaded."""
     try:
-        return importlib.import_module(MODULE), ""
+        module = importlib.import_module(MODULE)
     except ModuleNotFoundError:
         return None, "it was not built when lamina was installed"
     except ImportError as error:
         return None, f"it was built, and cannot be loaded here: {error}"
+    if getattr(module, "INTERFACE", 0) != INTERFACE:
+        return None, "it was built from another version of lamina"
+    return module, ""
 
 
 def native() -> ModuleType | None:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -187,6 +188,24 @@ def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
         for m, e in zip(members, again.n_epochs, strict=True)
     ]
     for a, b in zip(numbers(again), numbers(train(longer, X, y, backend="cpu")), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@needs_native
+@POSIX
+def test_ctrl_c_does_not_wait_for_the_end_of_a_long_epoch(n_threads):
+    # An epoch of 2000 steps of some hundredths of a second each.
+    members, X, y = long_training(2, n=200_000)
+    members = [Member(**{**vars(m), "hidden_layer_sizes": (1000, 1000)}) for m in members]
+    start = train([Member(**{**vars(m), "max_epochs": 0}) for m in members], X, y)
+    n_threads(2)
+    with Later(0.8) as later:
+        cut = train(members, X, y, backend="cpu")
+        waited = time.monotonic() - later.at
+    assert waited < 2.0
+    assert cut.n_epochs == [0, 0]
+    assert cut.status == ["stopped", "stopped"]
+    for a, b in zip(numbers(cut), numbers(start), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -538,6 +557,15 @@ def test_why_the_extension_is_missing(error, reason, monkeypatch):
 
     monkeypatch.setattr(module.importlib, "import_module", fail)
     assert module._loaded.__wrapped__() == (None, reason)
+
+
+@pytest.mark.parametrize("stale", [SimpleNamespace(), SimpleNamespace(INTERFACE=-1)])
+def test_an_extension_of_another_version_is_not_used(stale, monkeypatch):
+    monkeypatch.setattr(module.importlib, "import_module", lambda name: stale)
+    assert module._loaded.__wrapped__() == (None, "it was built from another version of lamina")
+    right = SimpleNamespace(INTERFACE=module.INTERFACE)
+    monkeypatch.setattr(module.importlib, "import_module", lambda name: right)
+    assert module._loaded.__wrapped__() == (right, "")
 
 
 # What the extension checks by itself
