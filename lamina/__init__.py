@@ -10,7 +10,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lamina import datasets, estimators, experiments, heads, nn, plots, stack, tables
+    from lamina import (
+        datasets,
+        distributions,
+        estimators,
+        experiments,
+        heads,
+        nn,
+        plots,
+        stack,
+        tables,
+    )
     from lamina._errors import DataError, DivergedError, FileError, LaminaError, ParameterError
     from lamina.estimators import (
         MLPClassifier,
@@ -39,7 +49,10 @@ _HOMES = {
     "save": "lamina.estimators",
 }
 
-_ROOMS = ("datasets", "estimators", "experiments", "heads", "nn", "plots", "stack", "tables")
+_ROOMS = (
+    *("datasets", "distributions", "estimators", "experiments", "heads", "nn", "plots"),
+    *("stack", "tables"),
+)
 
 __all__ = [
     "DataError",
@@ -54,6 +67,7 @@ __all__ = [
     "TableRegressor",
     "__version__",
     "datasets",
+    "distributions",
     "estimators",
     "experiments",
     "heads",

@@ -28,6 +28,8 @@ DROPOUT = 3
 """Purpose: dropout masks."""
 SPLIT = 4
 """Purpose: which rows are held out for validation."""
+SAMPLE = 5
+"""Purpose: draws from the predictive distribution of a row."""
 
 _MASK64 = (1 << 64) - 1
 
