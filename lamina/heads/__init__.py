@@ -16,6 +16,7 @@ from ._bernoulli import Bernoulli
 from ._categorical import Categorical
 from ._custom import Custom
 from ._head import Head
+from ._mixture import Mixture
 from ._normal import Normal
 from ._poisson import Poisson
 from ._probabilities import floor_of_double_softmax
@@ -27,6 +28,7 @@ __all__ = [
     "Categorical",
     "Custom",
     "Head",
+    "Mixture",
     "Normal",
     "Poisson",
     "floor_of_double_softmax",

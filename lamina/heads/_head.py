@@ -35,7 +35,8 @@ class Head(ABC):
     canonical : bool
         Whether the gradient of the error on the raw outputs is mean minus target.
     kernel : str or None
-        Name of the machine code that computes the same error and gradient, if there is one.
+        Name of the machine code that computes the same error and gradient, if there is one. A
+        subclass does not inherit it, since it may compute something else.
     metric_name : str
         What `score` measures; larger is better.
     """
@@ -44,6 +45,11 @@ class Head(ABC):
     canonical: ClassVar[bool] = False
     kernel: ClassVar[str | None] = None
     metric_name: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "kernel" not in vars(cls):
+            cls.kernel = None
 
     @abstractmethod
     def targets(self, y: Array) -> Array:
@@ -68,6 +74,24 @@ class Head(ABC):
         """Return how many raw outputs the network needs for ``n_targets``."""
         return check_integer("n_targets", n_targets, 1)
 
+    def shared_raw(self, n_targets: int) -> int:
+        """Return how many of the last raw outputs are the same in every row.
+
+        A raw output that does not depend on the inputs is a parameter of the noise alone: the
+        weights into it stay zero, and only its bias is learnt.
+        """
+        return 0
+
+    def start(self, y: Array) -> Array | None:
+        """Return biases (n_raw,) at which the raw outputs should begin, or None for zeros.
+
+        Parameters
+        ----------
+        y : ndarray of shape (N, T), or (N,) for `Categorical`
+            Targets as `targets` returns them.
+        """
+        return None
+
     @abstractmethod
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
         """Return the error of each row without checks, differentiable in ``raw``."""
@@ -87,7 +111,7 @@ class Head(ABC):
         ----------
         raw : Tensor of shape (..., B, Q)
             Raw outputs of the network, before any sigmoid, softmax or exponential.
-        y : Tensor of shape (..., B, Q), or (..., B) for `Categorical`
+        y : Tensor of shape (..., B, T), or (..., B) for `Categorical`
             Targets as `targets` returns them.
 
         Returns
@@ -127,7 +151,7 @@ class Head(ABC):
 
     @abstractmethod
     def mean(self, raw: Tensor) -> Tensor:
-        """Return the conditional mean E[y | raw], shape (..., B, Q).
+        """Return the conditional mean E[y | raw], shape (..., B, T).
 
         For `Bernoulli` and `Categorical` these are the probabilities.
         """
@@ -150,6 +174,16 @@ class Head(ABC):
         -------
         Tensor of shape (...)
         """
+
+    def _check_raw(self, raw: Tensor, y: Tensor) -> None:
+        """Refuse raw outputs that are not `n_raw` for each row of ``y`` (..., B, T)."""
+        apart = raw.ndim < 2 or y.ndim < 2 or raw.shape[-2] != y.shape[-2]
+        if apart or raw.shape[-1] != self.n_raw(y.shape[-1]):
+            wanted = f", here Q = {self.n_raw(y.shape[-1])}" if y.ndim >= 2 else ""
+            raise DataError(
+                f"raw must have shape (..., B, Q) with Q raw outputs for a row of y, whose shape "
+                f"is (..., B, T){wanted}. Got {tuple(raw.shape)} and {tuple(y.shape)}."
+            )
 
     def _to_config(self) -> dict[str, Any]:
         """Return name and parameters as JSON-able values."""

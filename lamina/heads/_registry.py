@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from lamina._checks import check_choice, shown
@@ -11,19 +13,24 @@ from ._bernoulli import Bernoulli
 from ._categorical import Categorical
 from ._custom import Custom
 from ._head import Head
+from ._mixture import Mixture
 from ._normal import Normal
 from ._poisson import Poisson
 
 HEADS: dict[str, type[Head]] = {
-    head.name: head for head in (Normal, Bernoulli, Categorical, Poisson, Custom)
+    head.name: head for head in (Normal, Mixture, Bernoulli, Categorical, Poisson, Custom)
 }
 """Every head by its name."""
 
-_READY: dict[str, type[Normal | Bernoulli | Categorical | Poisson]] = {
-    "normal": Normal,
-    "bernoulli": Bernoulli,
-    "categorical": Categorical,
-    "poisson": Poisson,
+_NOT_IN_FILES = (Custom,)
+
+_SAVED: dict[str, Callable[..., Head]] = {
+    name: head for name, head in HEADS.items() if head not in _NOT_IN_FILES
+}
+
+_READY: dict[str, Callable[[], Head]] = {
+    **_SAVED,
+    "heteroscedastic": functools.partial(Normal, "per_row"),
 }
 
 
@@ -33,7 +40,7 @@ def get_head(spec: str | Head) -> Head:
     Parameters
     ----------
     spec : str or Head
-        A name of :data:`HEADS`, or a head.
+        A name of :data:`HEADS`, ``"heteroscedastic"`` for ``Normal("per_row")``, or a head.
 
     Returns
     -------
@@ -81,11 +88,11 @@ def head_from_config(config: dict[str, Any]) -> Head:
     Normal(scale='unit')
     """
     name = config.get("name")
-    if name not in _READY:
-        raise FileError(f"head must be one of {sorted(_READY)}. Got {shown(name)}.")
+    if name not in _SAVED:
+        raise FileError(f"head must be one of {sorted(_SAVED)}. Got {shown(name)}.")
     parameters = {key: value for key, value in config.items() if key != "name"}
     try:
-        return _READY[name](**parameters)
+        return _SAVED[name](**parameters)
     except TypeError as error:
         raise FileError(
             f"head {name!r} must have only parameters that this version knows. "

@@ -34,11 +34,9 @@ def supports(task: Task, rows: Rows) -> bool:
     module = native()
     if module is None or not isinstance(rows, DenseRows) or rows.device.type != "cpu":
         return False
-    # A user's own subclass may compute something else than its parent's kernel.
-    head = vars(type(task.head)).get("kernel")
     activations = task.member.activations
     return (
-        head in module.HEADS
+        task.head.kernel in module.HEADS
         and all(type(a) is ACTIVATIONS.get(a.name) for a in activations)
         and {a.name for a in activations} <= set(module.ACTIVATIONS)
         and task.member.optimizer.name in module.OPTIMIZERS  # type: ignore[union-attr]

@@ -75,8 +75,12 @@ def test_wrong_targets_name_the_row(head, y, sentence):
         head.targets(np.array(y))
 
 
+SAVED = ["bernoulli", "categorical", "mixture", "normal", "poisson"]
+READY = sorted([*SAVED, "heteroscedastic"])
+
 WRONG_CALLS = [
-    (lambda: Normal("shared"), ParameterError, "scale must be one of 'unit'. Got 'shared'."),
+    (lambda: Normal("share"), ParameterError, "scale must be one of 'per_row', 'shared', 'unit'. "
+     "Got 'share'. Did you mean 'shared'?"),
     (lambda: Categorical(1), ParameterError,
      "n_classes must be an integer of at least 2. Got 1."),
     (lambda: Categorical(label_smoothing=1.0), ParameterError,
@@ -107,12 +111,12 @@ WRONG_CALLS = [
     (lambda: Categorical().error(torch.ones(2, 2), torch.tensor([0, 2])), DataError,
      "y must be class numbers from 0 to 1, one for each raw output. Got values from 0 to 2."),
     (lambda: get_head("poison"), ParameterError,
-     "head must be one of 'bernoulli', 'categorical', 'normal', 'poisson'. Got 'poison'. Did you "
-     "mean 'poisson'?"),
+     f"head must be one of {', '.join(map(repr, READY))}. Got 'poison'. Did you mean "
+     "'poisson'?"),
     (lambda: get_head(3), ParameterError,
-     "head must be a Head or one of ['bernoulli', 'categorical', 'normal', 'poisson']. Got 3."),
+     f"head must be a Head or one of {READY}. Got 3."),
     (lambda: head_from_config({"name": "os.system"}), FileError,
-     "head must be one of ['bernoulli', 'categorical', 'normal', 'poisson']. Got 'os.system'."),
+     f"head must be one of {SAVED}. Got 'os.system'."),
     (lambda: head_from_config({"name": "poisson", "x": 1}), FileError,
      "head 'poisson' must have only parameters that this version knows. Got ['x']."),
 ]  # fmt: skip

