@@ -31,7 +31,8 @@ SPLIT = 4
 SAMPLE = 5
 """Purpose: draws from the predictive distribution of a row."""
 
-_MASK64 = (1 << 64) - 1
+MASK64 = (1 << 64) - 1
+"""A seed modulo 2**64 is ``seed & MASK64``."""
 
 
 def generator(seed: int, purpose: int, place: int = 0) -> np.random.Generator:
@@ -51,8 +52,8 @@ def generator(seed: int, purpose: int, place: int = 0) -> np.random.Generator:
     >>> generator(7, ORDER, place=3).permutation(4).tolist() == permutation(7, 3, 4).tolist()
     True
     """
-    key = np.array([seed & _MASK64, purpose], dtype=np.uint64)
-    counter = np.array([0, 0, place & _MASK64, 0], dtype=np.uint64)
+    key = np.array([seed & MASK64, purpose], dtype=np.uint64)
+    counter = np.array([0, 0, place & MASK64, 0], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))
 
 
@@ -63,5 +64,5 @@ def permutation(seed: int, epoch: int, n: int) -> IntArray:
 
 def spawn_seeds(seed: int, n: int) -> list[int]:
     """Return ``n`` seeds that differ from one another and are fixed by ``seed``."""
-    state = np.random.SeedSequence(seed & _MASK64).generate_state(n, dtype=np.uint64)
+    state = np.random.SeedSequence(seed & MASK64).generate_state(n, dtype=np.uint64)
     return [int(word >> np.uint64(1)) for word in state]

@@ -123,6 +123,18 @@ inline Vec<T> log1p(Vec<T> u) {
     return 2 * s + s * z * polynomial<T>(z, Tables<T>::logarithm);
 }
 
+// log(x) for normal numbers x ≥ 1: x = 2ⁿ m with 1 ≤ m < 2.
+template <class T>
+inline Vec<T> log(Vec<T> x) {
+    IntVec<T> bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const IntVec<T> n = (bits >> Lanes<T>::mantissa) - Lanes<T>::bias;
+    bits -= n << Lanes<T>::mantissa;
+    Vec<T> m;
+    std::memcpy(&m, &bits, sizeof m);
+    return __builtin_convertvector(n, Vec<T>) * T(0.69314718055994530942) + log1p<T>(m - 1);
+}
+
 template <class T>
 inline Vec<T> absolute(Vec<T> x) {
     return x < 0 ? -x : x;

@@ -19,6 +19,11 @@ constexpr int ROWS = 6;
 constexpr int ROWS = 4;
 #endif
 
+// Rows of a tile of NV vectors: with one, as many sums have to be under way for each unit that
+// adds and multiplies to have work.
+template <int NV>
+constexpr int rows_of = NV == 1 && ROWS < 12 ? 2 * ROWS : ROWS;
+
 // Inner indices that are taken at a time: a panel stays in cache.
 constexpr std::ptrdiff_t INNER = 256;
 
@@ -67,7 +72,7 @@ inline void tile(std::ptrdiff_t inner, Matrix<T> a, const T* b, std::ptrdiff_t b
         for (int j = 0; j < NV; ++j) store<T>(c + i * c_row + j * L, sum[i][j]);
 }
 
-template <class T, int NV, int M = ROWS>
+template <class T, int NV, int M = rows_of<NV>>
 inline void tile_of(int m, std::ptrdiff_t inner, Matrix<T> a, const T* b, std::ptrdiff_t b_row,
                     T* c, std::ptrdiff_t c_row, Start<T> start) {
     if constexpr (M > 0) {
@@ -82,23 +87,22 @@ inline void tile_of(int m, std::ptrdiff_t inner, Matrix<T> a, const T* b, std::p
 template <class T, int NV>
 void panel(std::ptrdiff_t rows, std::ptrdiff_t inner, Matrix<T> a, const T* b,
            std::ptrdiff_t b_row, T* c, std::ptrdiff_t c_row, std::ptrdiff_t n, Start<T> start) {
-    constexpr int W = NV * width<T>;
-    for (std::ptrdiff_t i = 0; i < rows; i += ROWS) {
-        const int m = int(std::min<std::ptrdiff_t>(ROWS, rows - i));
+    constexpr int W = NV * width<T>, R = rows_of<NV>;
+    for (std::ptrdiff_t i = 0; i < rows; i += R) {
+        const int m = int(std::min<std::ptrdiff_t>(R, rows - i));
         const Matrix<T> from{a.data + i * a.row, a.row, a.column};
         Start<T> here{start.data ? start.data + i * start.row : nullptr, start.row};
         if (n == W) {
             tile_of<T, NV>(m, inner, from, b, b_row, c + i * c_row, c_row, here);
             continue;
         }
-        alignas(64) T copy[ROWS * W];
+        alignas(64) T side[R * W];
         if (here.data && here.row) {
-            for (int r = 0; r < m; ++r)
-                std::memcpy(copy + r * W, here.data + r * here.row, n * sizeof(T));
-            here = {copy, W};
+            for (int r = 0; r < m; ++r) copy<T>(n, here.data + r * here.row, side + r * W);
+            here = {side, W};
         }
-        tile_of<T, NV>(m, inner, from, b, b_row, copy, W, here);
-        for (int r = 0; r < m; ++r) std::memcpy(c + (i + r) * c_row, copy + r * W, n * sizeof(T));
+        tile_of<T, NV>(m, inner, from, b, b_row, side, W, here);
+        for (int r = 0; r < m; ++r) copy<T>(n, side + r * W, c + (i + r) * c_row);
     }
 }
 
@@ -107,8 +111,8 @@ template <class T>
 void pack(std::ptrdiff_t inner, std::ptrdiff_t n, int w, Matrix<T> b, T* to) {
     if (b.column == 1) {
         for (std::ptrdiff_t k = 0; k < inner; ++k) {
-            std::memcpy(to + k * w, b.data + k * b.row, n * sizeof(T));
-            std::fill(to + k * w + n, to + (k + 1) * w, T(0));
+            copy<T>(n, b.data + k * b.row, to + k * w);
+            for (std::ptrdiff_t j = n; j < w; ++j) to[k * w + j] = T(0);
         }
         return;
     }

@@ -67,23 +67,29 @@ void categorical_rows(std::ptrdiff_t rows, std::ptrdiff_t q, const T* raw, const
         sum += e;
         store<T>(lanes + j * L, e);
     }
-    T tops[L], sums[L], totals[L];
-    store<T>(tops, top), store<T>(sums, sum), store<T>(totals, total);
+    typename Lanes<T>::Int labels[L] = {};
+    for (std::ptrdiff_t b = 0; b < rows; ++b) labels[b] = typename Lanes<T>::Int(y[b]);
+    IntVec<T> label;
+    std::memcpy(&label, labels, sizeof label);
     const T even = T(smoothing / double(q));
+    const Vec<T> inverse = 1 / sum;
+    // 1 − p of the right class without cancellation: the sum of the other probabilities.
+    Vec<T> others{};
+    for (std::ptrdiff_t j = 0; j < q; ++j) {
+        const Vec<T> p = load<T>(lanes + j * L) * inverse;
+        others += label == typename Lanes<T>::Int(j) ? Vec<T>{} : p;
+        store<T>(lanes + j * L, p - even);
+    }
+    T tops[L], totals[L], logs[L], own[L];
+    store<T>(tops, top), store<T>(totals, total), store<T>(logs, log<T>(sum));
+    store<T>(own, T(smoothing) - even - others);
     for (std::ptrdiff_t b = 0; b < rows; ++b) {
         T* g = gradient + b * q;
-        const T inverse = 1 / sums[b];
-        // 1 − p of the right class without cancellation: the sum of the other probabilities.
-        T others = 0;
-        for (std::ptrdiff_t j = 0; j < q; ++j) {
-            const T p = lanes[j * L + b] * inverse;
-            others += j == y[b] ? T(0) : p;
-            g[j] = p - even;
-        }
-        g[y[b]] = -others - even + T(smoothing);
-        const double log_sum = std::log(double(sums[b]));
-        const double own = log_sum - double(raw[b * q + y[b]] - tops[b]);
-        error[b] = (1 - smoothing) * own + smoothing * (log_sum - double(totals[b]) / double(q));
+        for (std::ptrdiff_t j = 0; j < q; ++j) g[j] = lanes[j * L + b];
+        g[y[b]] = own[b];
+        const double log_sum = double(logs[b]);
+        const double error_here = log_sum - double(raw[b * q + y[b]] - tops[b]);
+        error[b] = (1 - smoothing) * error_here + smoothing * (log_sum - double(totals[b]) / double(q));
     }
 }
 

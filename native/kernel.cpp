@@ -15,6 +15,7 @@ void evaluate_as(Function what, const LayerSpec& layer, std::ptrdiff_t n, const 
     switch (what) {
         case Function::exp: return map<T>(n, x, out, [](V a) { return ISA::exp<T>(a); });
         case Function::expm1: return map<T>(n, x, out, [](V a) { return ISA::expm1<T>(a); });
+        case Function::log: return map<T>(n, x, out, [](V a) { return ISA::log<T>(a); });
         case Function::log1p: return map<T>(n, x, out, [](V a) { return ISA::log1p<T>(a); });
         case Function::tanh: return map<T>(n, x, out, [](V a) { return ISA::tanh<T>(a); });
         case Function::logistic: return map<T>(n, x, out, [](V a) { return logistic<T>(a); });

@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 
+#include "order.h"
 #include "spec.h"
 
 namespace nb = nanobind;
@@ -84,8 +85,8 @@ constexpr std::array<const char*, 6> head_names = {
     "normal", "half_mean_square", "bernoulli", "categorical", "poisson", "half_deviance"};
 constexpr std::array<const char*, 5> optimizer_names = {"sgd", "adam", "adamw", "rmsprop", "muon"};
 
-constexpr std::array<const char*, 9> function_names = {
-    "exp", "expm1", "log1p", "tanh", "logistic", "softplus", "normal_cdf", "activation", "derivative"};
+constexpr std::array<const char*, 10> function_names = {
+    "exp", "expm1", "log", "log1p", "tanh", "logistic", "softplus", "normal_cdf", "activation", "derivative"};
 
 template <std::size_t N>
 std::vector<std::string> listed(const std::array<const char*, N>& names) {
@@ -216,6 +217,14 @@ class Member {
     }
 };
 
+using Order = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Write the order of n rows in an epoch to `out`; see lamina/_random.py for key and place.
+void permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t place, Order out) {
+    nb::gil_scoped_release release;
+    permute({{seed, purpose}, {0, 0, place, 0}}, std::ptrdiff_t(out.size()), out.data());
+}
+
 using Vector = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Strided = nb::ndarray<nb::ndim<2>, nb::device::cpu>;
 
@@ -254,7 +263,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Training loops in machine code; lamina.stack uses them.";
     // Objects that live as long as the process are no error; its user must not read of them.
     nb::set_leak_warnings(false);
-    m.attr("INTERFACE") = 1;  // that of lamina/stack/_extension.py
+    m.attr("INTERFACE") = 2;  // that of lamina/stack/_extension.py
     m.attr("ACTIVATIONS") = listed(activation_names);
     m.attr("HEADS") = listed(head_names);
     m.attr("OPTIMIZERS") = listed(optimizer_names);
@@ -263,6 +272,8 @@ NB_MODULE(_native, m) {
           nb::arg("x").noconvert(), nb::arg("out").noconvert(), nb::arg("instruction_set"));
     m.def("multiply", &multiply, nb::arg("a").noconvert(), nb::arg("b").noconvert(),
           nb::arg("bias").none(), nb::arg("c").noconvert(), nb::arg("instruction_set"));
+    m.def("permutation", &permutation, nb::arg("seed"), nb::arg("purpose"), nb::arg("place"),
+          nb::arg("out").noconvert());
     nb::class_<StopFlag>(m, "StopFlag")
         .def(nb::init<>())
         .def("set", &StopFlag::set)

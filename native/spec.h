@@ -60,7 +60,7 @@ struct Trainer {
 };
 
 // One function on its own, as the tests look at it.
-enum class Function { exp, expm1, log1p, tanh, logistic, softplus, normal_cdf, activation, derivative };
+enum class Function { exp, expm1, log, log1p, tanh, logistic, softplus, normal_cdf, activation, derivative };
 
 struct StridedMatrix {  // entry (i, j) is at data[i * row + j * column]
     const void* data;

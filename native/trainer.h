@@ -71,7 +71,9 @@ class MemberTrainer final : public Trainer {
         errors_.resize(std::size_t(n));
         lanes_.resize(std::size_t(spec_.layers.back().out * width<T>));
         raw_.resize(size(spec_.layers.back().out));
-        delta_.resize(size(widest)), below_.resize(size(widest));
+        // Sums of columns read whole vectors.
+        const std::size_t room = size(widest) + std::size_t(width<T>);
+        delta_.resize(room), below_.resize(room);
         if (spec_.head == HeadKind::categorical) labels_.resize(std::size_t(n));
         else y_.resize(size(rows_.n_targets)), error_.resize(size(rows_.n_targets));
     }
@@ -80,14 +82,14 @@ class MemberTrainer final : public Trainer {
         const std::ptrdiff_t d = rows_.n_features, q = rows_.n_targets;
         const T* x = static_cast<const T*>(rows_.x);
         for (std::ptrdiff_t b = 0; b < n; ++b)
-            std::memcpy(&x_[std::size_t(b * d)], x + index[b] * d, std::size_t(d) * sizeof(T));
+            copy<T>(d, x + index[b] * d, &x_[std::size_t(b * d)]);
         if (spec_.head == HeadKind::categorical) {
             const auto* y = static_cast<const std::int64_t*>(rows_.y);
             for (std::ptrdiff_t b = 0; b < n; ++b) labels_[std::size_t(b)] = y[index[b]];
         } else {
             const T* y = static_cast<const T*>(rows_.y);
             for (std::ptrdiff_t b = 0; b < n; ++b)
-                std::memcpy(&y_[std::size_t(b * q)], y + index[b] * q, std::size_t(q) * sizeof(T));
+                copy<T>(q, y + index[b] * q, &y_[std::size_t(b * q)]);
         }
     }
 
@@ -201,11 +203,7 @@ class MemberTrainer final : public Trainer {
             T* weight = &gradient_[std::size_t(layer.weight)];
             multiply<T>(layer.out, layer.in, n, {delta_.data(), 1, layer.out},
                         {input_of(i), layer.in, 1}, weight, layer.in, nullptr, scratch_.data());
-            T* bias = &gradient_[std::size_t(layer.bias)];
-            std::fill(bias, bias + layer.out, T(0));
-            for (std::ptrdiff_t b = 0; b < n; ++b)
-                for (std::ptrdiff_t j = 0; j < layer.out; ++j)
-                    bias[j] += delta_[std::size_t(b * layer.out + j)];
+            column_sums<T>(n, layer.out, delta_.data(), &gradient_[std::size_t(layer.bias)]);
             if (i == 0) return;
             multiply<T>(n, layer.in, layer.out, {delta_.data(), layer.out, 1},
                         {theta + layer.weight, layer.in, 1}, below_.data(), layer.in, nullptr,

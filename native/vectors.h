@@ -77,6 +77,42 @@ inline void map(std::ptrdiff_t n, const T* a, const T* b, T* out, F f) {
     }
 }
 
+// Copy n numbers, mostly few: a call of memcpy would take longer than the copy.
+template <class T>
+inline void copy(std::ptrdiff_t n, const T* from, T* to) {
+    constexpr int L = width<T>;
+    if (n < L) {
+        for (std::ptrdiff_t i = 0; i < n; ++i) to[i] = from[i];
+        return;
+    }
+    for (std::ptrdiff_t i = 0; i + L < n; i += L) store<T>(to + i, load<T>(from + i));
+    store<T>(to + n - L, load<T>(from + n - L));
+}
+
+// Sum each column of a matrix (rows x columns), behind which a whole vector can be read.
+template <class T>
+inline void column_sums(std::ptrdiff_t rows, std::ptrdiff_t columns, const T* a, T* sums) {
+    constexpr int L = width<T>;
+    std::ptrdiff_t j = 0;
+    for (; j + 4 * L <= columns; j += 4 * L) {
+        Vec<T> sum[4] = {};
+        for (std::ptrdiff_t i = 0; i < rows; ++i)
+            for (int v = 0; v < 4; ++v) sum[v] += load<T>(a + i * columns + j + v * L);
+        for (int v = 0; v < 4; ++v) store<T>(sums + j + v * L, sum[v]);
+    }
+    for (; j < columns; j += L) {
+        Vec<T> sum[2] = {};  // two chains of additions
+        std::ptrdiff_t i = 0;
+        for (; i + 1 < rows; i += 2) {
+            sum[0] += load<T>(a + i * columns + j);
+            sum[1] += load<T>(a + (i + 1) * columns + j);
+        }
+        if (i < rows) sum[0] += load<T>(a + i * columns + j);
+        const Vec<T> total = sum[0] + sum[1];
+        std::memcpy(sums + j, &total, std::size_t(columns - j < L ? columns - j : L) * sizeof(T));
+    }
+}
+
 // Sum of squares, in the precision of double.
 template <class T>
 inline double sum_of_squares(std::ptrdiff_t n, const T* a) {

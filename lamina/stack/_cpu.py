@@ -14,12 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lamina._random import DROPOUT, generator
+from lamina._random import DROPOUT, MASK64, ORDER, generator
 from lamina._typing import FloatArray, IntArray
 from lamina.heads import Categorical
 from lamina.nn import ACTIVATIONS, Activation
 
-from ._batches import epoch_order
 from ._data import DenseRows, Rows
 from ._extension import instruction_set, native
 from ._optimizers import RMSprop
@@ -63,6 +62,10 @@ class CpuMember:
         self._member = module.Member(_spec(run, self.task), x, y, instruction_set())
         flat = [t.numpy().reshape(-1) for t in (run.theta, *run.moments)]
         self._theta, *moments = flat
+        task = self.task
+        rows = np.arange(task.n_rows) if task.rows is None else task.rows
+        self._rows = rows.astype(np.int32)
+        self._shuffled = task.member.shuffle and task.n_steps > 1
         self._moments = (moments + [np.zeros(0, x.dtype)] * 2)[:2]
 
     def train_epoch(self) -> tuple[FloatArray, FloatArray]:
@@ -72,7 +75,7 @@ class CpuMember:
         loss = self._member.epoch(
             self._theta,
             *self._moments,
-            epoch_order(task, int(run.ledger.epoch[task.index])).astype(np.int32),
+            self._order(),
             task.sample_weight,
             np.ascontiguousarray(corrected[:, 0]),
             np.ascontiguousarray(plain[:, 0]),
@@ -80,6 +83,15 @@ class CpuMember:
             self.stop,
         )
         return np.array([loss]), plain[-1]
+
+    def _order(self) -> IntArray:
+        """Return `epoch_order` of the coming epoch, drawn in machine code."""
+        if not self._shuffled:
+            return self._rows
+        order, seed = np.empty(len(self._rows), dtype=np.int32), self.task.member.seed
+        epoch = int(self.run.ledger.epoch[self.task.index])
+        native().permutation(seed & MASK64, ORDER, epoch, order)  # type: ignore[union-attr]
+        return order if self.task.rows is None else self._rows[order]
 
     def forward(self, index: IntArray) -> Tensor:
         """Return the raw outputs ``(1, n, Q)`` of row numbers ``(1, n)``."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import torch
@@ -47,7 +48,7 @@ class Block:
     @property
     def size(self) -> int:
         """Number of entries."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
     def view(self, flat: Tensor) -> Tensor:
         """Return the ``(K, *shape)`` view of a ``(K, P)`` buffer."""
@@ -108,11 +109,11 @@ class Layout:
 
     def unpack(self, row: Tensor, sizes: Sequence[int]) -> list[FloatArray]:
         """Return copies of one member's true arrays, in the order of the blocks."""
+        flat = row.detach().cpu().numpy()
         arrays = []
         for block in self.blocks:
-            true = sizes[block.layer + 1 : block.layer + 2]
-            if block.kind == "weight":
-                true = (sizes[block.layer + 1], sizes[block.layer])
-            view = block.view(row.unsqueeze(0))[0][tuple(slice(0, n) for n in true)]
-            arrays.append(view.detach().cpu().numpy().copy())
+            n_out, n_in = sizes[block.layer + 1], sizes[block.layer]
+            whole = flat[block.start : block.start + block.size].reshape(block.shape)
+            true = whole[:n_out, :n_in] if block.kind == "weight" else whole[:n_out]
+            arrays.append(true.copy())
         return arrays

@@ -41,7 +41,7 @@ def enter_epoch(run: GroupRun, history: History, figures: Figures) -> None:
     """Enter an epoch into ledger and history, decide who stops, and keep the best weights."""
     run.in_epoch = False
     train_loss, valid_loss, valid_score, rates, seconds = figures
-    bad = ~np.isfinite(train_loss) | ~torch.isfinite(run.theta).all(dim=1).cpu().numpy()
+    bad = ~(np.isfinite(train_loss) & np.isfinite(run.theta.cpu().numpy()).all(axis=1))
     ledger, ids, tasks = run.ledger, run.ids, run.tasks
     going = ledger.status[ids] == RUNNING
     active = [k for k in range(len(ids)) if going[k]]

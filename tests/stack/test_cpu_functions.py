@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from lamina._random import MASK64, ORDER, permutation
 from lamina.nn import ACTIVATIONS, ELU, LeakyReLU, PReLU, Sigmoid, SiLU
 from lamina.stack._cpu import _function
 from lamina.stack._extension import instruction_sets, native
@@ -37,6 +38,7 @@ def evaluated(function, x, instruction_set, activation="identity", parameter=0.0
 EXACT = {
     "exp": mpmath.exp,
     "expm1": mpmath.expm1,
+    "log": mpmath.log,
     "log1p": mpmath.log1p,
     "tanh": mpmath.tanh,
     "logistic": lambda x: 1 / (1 + mpmath.exp(-x)),
@@ -48,6 +50,7 @@ EXACT = {
 RANGES = {
     "exp": ((-745.0, 709.7), (-103.0, 88.7), 1.0),
     "expm1": ((-40.0, 80.0), (-18.0, 36.0), 2.0),
+    "log": ((1.0, 1e300), (1.0, 1e38), 2.0),
     "log1p": ((0.0, 1.0), (0.0, 1.0), 2.0),
     "tanh": ((-25.0, 25.0), (-12.0, 12.0), 2.5),
     "logistic": ((-708.0, 740.0), (-87.0, 100.0), 2.0),
@@ -70,7 +73,7 @@ def places(low, high, dtype):
     tiny = 10.0 ** rng.uniform(-15, 0, 100)
     near = np.concatenate([tiny, -tiny, rng.uniform(-1, 1, 300)])
     near = near[(near >= low) & (near <= high)]
-    return np.concatenate([rng.uniform(low, high, 400), near, [low, high, 0.0]]).astype(dtype)
+    return np.concatenate([rng.uniform(low, high, 400), near, [low, high, max(low, 0.0)]]).astype(dtype)
 
 
 @each_dtype
@@ -273,3 +276,14 @@ def test_an_unknown_instruction_set_or_name_is_an_error():
 def test_arrays_that_do_not_fit_are_an_error(x, out):
     with pytest.raises(ValueError, match="the arrays must fit"):
         native().evaluate("exp", "identity", 0.0, x, out, instruction_sets()[0])
+
+
+# The order of rows
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 17, 256, 257, 1000, 70_000])
+@pytest.mark.parametrize("seed", [0, 7, -1, 2**64 - 1, 2**40 + 3])
+def test_permutation_is_numpys(n, seed):
+    order = np.full(n, -1, dtype=np.int32)
+    native().permutation(seed & MASK64, ORDER, 5, order)
+    np.testing.assert_array_equal(order, permutation(seed, 5, n))
