@@ -176,18 +176,23 @@ class Mixture(Head):
         scale = rows[..., n + n_loc :, :].reshape(*lead, n, self._n_scales(n_targets), n_rows)
         return rows[..., :n, :], loc, scale
 
-    def _log_joint(self, raw: Tensor, y: Tensor) -> Tensor:
-        """Return ln π_c + ln p_c(y), shape (..., C, B)."""
+    def _log_joint(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ln π_c + ln p_c(y) less its common part, (..., C, B), and that part.
+
+        The log density of the nearest component may be so large that ln π would be lost in it.
+        """
         logits, loc, scale = self._blocks(raw.mT, y.shape[-1])
         target = y.mT.unsqueeze(-3)
         if self._binary:
             errors = sum_of_targets(softplus(loc) - target * loc)
         else:
             errors = self._covariance.errors(loc - target, scale)
-        return logits.log_softmax(-2) - errors
+        nearest = errors.amin(-2, keepdim=True)
+        return logits.log_softmax(-2) - (errors - nearest), nearest
 
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
-        return -self._log_joint(raw, y).logsumexp(-2)
+        log_joint, nearest = self._log_joint(raw, y)
+        return nearest.squeeze(-2) - log_joint.logsumexp(-2)
 
     def responsibilities(self, raw: Tensor, y: Tensor) -> Tensor:
         r"""Return the posterior probability of each component given the target.
@@ -214,7 +219,7 @@ class Mixture(Head):
         tensor([[0.7311, 0.2689]])
         """
         self._check(raw, y)
-        return self._log_joint(raw, y).softmax(-2).mT
+        return self._log_joint(raw, y)[0].softmax(-2).mT
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Return the error (..., B) and its gradient (..., B, Q), without checks."""
@@ -227,12 +232,13 @@ class Mixture(Head):
         else:
             errors, *parts = self._covariance.errors_and_gradients(loc - target, scale)
         log_weights = logits.log_softmax(-2)
-        log_joint = log_weights - errors
-        error = log_joint.logsumexp(-2, keepdim=True)
-        share = (log_joint - error).exp()  # γ of shape (..., C, B)
+        nearest = errors.amin(-2, keepdim=True)  # as in `_log_joint`
+        log_joint = log_weights - (errors - nearest)
+        error = nearest.squeeze(-2) - log_joint.logsumexp(-2)
+        share = log_joint.softmax(-2)  # γ of shape (..., C, B)
         spread = share.unsqueeze(-2)
         blocks = [log_weights.exp() - share, *[(spread * d).flatten(-3, -2) for d in parts]]
-        return error.squeeze(-2).neg(), rows_first(blocks)
+        return error, rows_first(blocks)
 
     def _parameters(self, raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits (..., B, C), means (..., B, C, T) and raw scales (..., B, C, S)."""

@@ -12,17 +12,25 @@ from lamina._errors import FileError, ParameterError
 from ._bernoulli import Bernoulli
 from ._categorical import Categorical
 from ._custom import Custom
+from ._from_distribution import FromDistribution
 from ._head import Head
 from ._mixture import Mixture
+from ._multivariate_normal import MultivariateNormal
+from ._negative_binomial import NegativeBinomial
 from ._normal import Normal
 from ._poisson import Poisson
+from ._quantiles import Quantiles
 
 HEADS: dict[str, type[Head]] = {
-    head.name: head for head in (Normal, Mixture, Bernoulli, Categorical, Poisson, Custom)
+    head.name: head
+    for head in (
+        *(Normal, MultivariateNormal, Mixture, Quantiles, Poisson, NegativeBinomial),
+        *(Bernoulli, Categorical, FromDistribution, Custom),
+    )
 }
 """Every head by its name."""
 
-_NOT_IN_FILES = (Custom,)
+_NOT_IN_FILES = (Custom, FromDistribution)
 
 _SAVED: dict[str, Callable[..., Head]] = {
     name: head for name, head in HEADS.items() if head not in _NOT_IN_FILES

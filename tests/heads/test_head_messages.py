@@ -75,7 +75,10 @@ def test_wrong_targets_name_the_row(head, y, sentence):
         head.targets(np.array(y))
 
 
-SAVED = ["bernoulli", "categorical", "mixture", "normal", "poisson"]
+SAVED = [
+    *("bernoulli", "categorical", "mixture", "multivariate_normal", "negative_binomial"),
+    *("normal", "poisson", "quantiles"),
+]
 READY = sorted([*SAVED, "heteroscedastic"])
 
 WRONG_CALLS = [
