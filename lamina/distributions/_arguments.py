@@ -12,6 +12,8 @@ from lamina._checks import check_real, shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
 
+from ._log_sum import exponential, log_sum
+
 
 def numbers(name: str, value: Any) -> FloatArray:
     """Return ``value`` as float64, or a sentence if it holds something else than numbers."""
@@ -115,8 +117,9 @@ def refuse_parameter(name: str, values: Array, good: Array, rule: str) -> None:
         raise ParameterError(f"{name} must be {rule}. Got {values[place]} in row {place[0]}.")
 
 
-def log_weights(value: Any, shape: tuple[int, int]) -> FloatArray:
+def normalised_weights(value: Any, shape: tuple[int, ...]) -> FloatArray:
     """Return normalised log weights (N, C); None stands for equal weights."""
+    shape = shape[:2]
     if value is None:
         return np.full(shape, -math.log(shape[1]))
     values = numbers("log_weights", value)
@@ -201,3 +204,25 @@ def target_number(target: Any, n_targets: int) -> int | None:
     """Return the number of a target, or None if there is no such target."""
     whole = isinstance(target, (int, np.integer)) and not isinstance(target, bool)
     return int(target) if whole and 0 <= target < n_targets else None
+
+
+def values_given(given: dict[int, Any], target: int, n_rows: int) -> FloatArray:
+    """Return the known values (N,) of a target."""
+    name = f"given[{target}]"
+    values = numbers(name, given[target])
+    if values.ndim and values.shape != (n_rows,):
+        raise DataError(
+            f"{name} must be a number or have shape ({n_rows},). Got shape {values.shape}."
+        )
+    refuse_nan(name, values, infinite_too=True)
+    return np.broadcast_to(values, (n_rows,))
+
+
+def shares_of(terms: FloatArray, prior: FloatArray) -> FloatArray:
+    """Return exp of log terms divided by their sum over the last axis.
+
+    Where every term is beyond the float range, only the prior is left to say.
+    """
+    total = log_sum(terms)[..., None]
+    known = np.isfinite(total)
+    return np.where(known, exponential(terms - np.where(known, total, 0.0)), prior)

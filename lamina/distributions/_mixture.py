@@ -9,6 +9,7 @@ import numpy as np
 
 from lamina._typing import FloatArray
 
+from ._arguments import shares_of
 from ._log_sum import exponential, log_sum
 from ._roots import increasing_roots
 from ._univariate import Univariate
@@ -120,14 +121,7 @@ class ComponentMixture(Univariate):
         return self._at(lambda dist, at: dist._responsibilities(at), y, finite=True)
 
     def _responsibilities(self, y: FloatArray) -> FloatArray:
-        terms = self._terms(y) + self.log_weights[:, None, :]
-        total = log_sum(terms)[..., None]
-        # Where every component is beyond the float range, only the weights are left to say.
-        known = np.isfinite(total)
-        return np.where(known, exponential(terms - np.where(known, total, 0)), self._prior())
-
-    def _prior(self) -> FloatArray:
-        return self.weights[:, None, :]
+        return shares_of(self._terms(y) + self.log_weights[:, None], self.weights[:, None])
 
     def _from_uniforms(self, u: FloatArray) -> FloatArray:
         edges = np.cumsum(self.weights, axis=1)[:, None, :-1]

@@ -9,16 +9,19 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from lamina._errors import ParameterError
-from lamina._typing import FloatArray
+from lamina._typing import FloatArray, IntArray
 
-from ._arguments import affine_pair, log_weights, parameter, positive, row_numbers
+from ._arguments import affine_pair, normalised_weights, parameter, positive, row_numbers
+from ._continuous import Continuous
+from ._extrema import extrema
 from ._mixture import ComponentMixture
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_EDGES = np.linspace(-12.0, 12.0, 13)
 _KNOTS = np.array([-9.0, -4.0, -1.5, 0.0, 1.5, 4.0, 9.0])
 
 
-class NormalMixture(ComponentMixture):
+class NormalMixture(ComponentMixture, Continuous):
     r"""A mixture of C normal distributions in each row, for one target.
 
     .. math:: p(y) = \sum_{c=1}^{C} \pi_c\, \mathcal N(y \mid \mu_c, \sigma_c^2)
@@ -54,6 +57,7 @@ class NormalMixture(ComponentMixture):
     loc: FloatArray
     scale: FloatArray
     _per_row: ClassVar[tuple[str, ...]] = ("log_weights", "loc", "scale")
+    _plateau: ClassVar[float] = 0.0
 
     def __init__(self, loc: Any, scale: Any, log_weights: Any = None, *, rows: Any = None) -> None:
         means, scales = parameter("loc", loc, 2), parameter("scale", scale, 2)
@@ -64,7 +68,7 @@ class NormalMixture(ComponentMixture):
             )
         positive("scale", scales)
         self.loc, self.scale = means, scales
-        self.log_weights = _checked_weights(log_weights, means.shape)
+        self.log_weights = normalised_weights(log_weights, means.shape)
         self.rows = row_numbers(rows, len(means))
 
     def _standardised(self, y: FloatArray) -> FloatArray:
@@ -112,16 +116,38 @@ class NormalMixture(ComponentMixture):
         score: FloatArray = own - 0.5 * spread[:, None]
         return score
 
+    def _extrema(self) -> tuple[FloatArray, IntArray]:
+        return extrema(self.loc, self.scale, self.log_weights)
+
+    def _log_slope(self, y: FloatArray) -> FloatArray:
+        shares = self._responsibilities(y)
+        pulls = self._standardised(y) / self.scale[:, None]
+        slope: FloatArray = -np.einsum("nmc,nmc->nm", shares, pulls)
+        return slope
+
+    def _reach(self, log_threshold: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # Beyond these ends each component is below a C-th of the threshold.
+        heights = self.log_weights - np.log(self.scale) - _HALF_LOG_TWO_PI
+        room = heights + math.log(self.n_components) - log_threshold[:, None]
+        away = self.scale * np.sqrt(2 * np.maximum(room, 0.0)) * (1 + 1e-9)
+        return (self.loc - away).min(axis=1), (self.loc + away).max(axis=1)
+
+    def _edges(self) -> FloatArray:
+        edges = self.loc[:, :, None] + self.scale[:, :, None] * _EDGES
+        return np.sort(edges.reshape(len(self), -1), axis=1)
+
+    def entropy(self) -> FloatArray:
+        """Return the differential entropy in nats, (N,): closed for C = 1, else by quadrature."""
+        if self.n_components == 1:
+            return np.log(self.scale[:, 0]) + _HALF_LOG_TWO_PI + 0.5
+        return super().entropy()
+
     def affine(self, loc: Any = 0.0, scale: Any = 1.0) -> Self:
         """Return the distribution of loc + scale·y; log densities fall by ln(scale)."""
         shift, factor = affine_pair(loc, scale, 1)
         moved = self._take(slice(None))
         moved.loc, moved.scale = shift + factor * self.loc, factor * self.scale
         return moved
-
-
-def _checked_weights(value: Any, shape: tuple[int, ...]) -> FloatArray:
-    return log_weights(value, (shape[0], shape[1]))
 
 
 def _mean_distance(away: FloatArray, scale: FloatArray) -> FloatArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -12,6 +13,33 @@ from lamina._typing import FloatArray, IntArray
 
 from ._arguments import inner_level, row_index
 from ._log_sum import exponential
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+class Modes(NamedTuple):
+    """All local maxima of the density of each row, the highest first.
+
+    Attributes
+    ----------
+    locations : ndarray of shape (N, K) or (N, K, T)
+        Where they are, in units of y; K is the largest number of modes of a row, and rows with
+        fewer are filled up with NaN.
+    heights : ndarray of shape (N, K)
+        The density there.
+
+    Examples
+    --------
+    >>> from lamina.distributions import NormalMixture
+    >>> dist = NormalMixture([[-1.0, 1.0]], [[0.5, 1.0]])
+    >>> dist.modes().locations.round(3)
+    array([[-0.964,  0.994]])
+    """
+
+    locations: FloatArray
+    heights: FloatArray
 
 
 class Predictive(ABC):
@@ -43,7 +71,7 @@ class Predictive(ABC):
 
     rows: IntArray
     n_targets: int
-    is_discrete: ClassVar[bool] = False
+    is_discrete: bool = False
     _per_row: ClassVar[tuple[str, ...]]
 
     def __len__(self) -> int:
@@ -217,6 +245,34 @@ class Predictive(ABC):
         """
 
     @abstractmethod
+    def modes(self) -> Modes:
+        """Return all local maxima of the density with their heights, the highest first."""
+
+    def mode(self) -> FloatArray:
+        """Return where the density is highest, (N,) or (N, T).
+
+        This is the highest local maximum of the whole density, and not the mean of its
+        heaviest component.
+        """
+        return self.modes().locations[:, 0]
+
+    @abstractmethod
+    def highest_density(self, level: float = 0.9) -> list[FloatArray]:
+        """Return the smallest region that holds the target with a probability.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Probability inside, above 0 and below 1.
+
+        Returns
+        -------
+        list of ndarray
+            For each row its pieces, shape (pieces, 2), from left to right. The pieces of a
+            discrete target are runs of whole numbers, both ends included.
+        """
+
+    @abstractmethod
     def crps(self, y: Any) -> FloatArray:
         r"""Return the continuous ranked probability score; 0 is best, in units of y.
 
@@ -235,6 +291,29 @@ class Predictive(ABC):
         """
 
     @abstractmethod
+    def energy_score(self, y: Any) -> FloatArray:
+        r"""Return the energy score of the targets together; 0 is best.
+
+        .. math:: \mathrm E\lVert Y - y\rVert - \tfrac12 \mathrm E\lVert Y - Y'\rVert
+
+        With one target it is the CRPS.
+
+        Parameters
+        ----------
+        y : array-like of shape (N,) or (N, T)
+            What was observed.
+
+        Returns
+        -------
+        ndarray of shape (N,)
+            The scores.
+        """
+
+    @abstractmethod
+    def entropy(self) -> FloatArray:
+        """Return the entropy (for a density: the differential one) in nats, (N,)."""
+
+    @abstractmethod
     def affine(self, loc: Any = 0.0, scale: Any = 1.0) -> Predictive:
         """Return the distribution of loc + scale·y.
 
@@ -247,3 +326,69 @@ class Predictive(ABC):
         scale : float or array-like of shape (T,), default=1.0
             Factor, above 0.
         """
+
+    def to_dataframe(
+        self, quantiles: Any = (0.05, 0.5, 0.95), names: Sequence[str] | None = None
+    ) -> pd.DataFrame:
+        """Return a table with mean, standard deviation and quantiles of each target.
+
+        Parameters
+        ----------
+        quantiles : float or array-like of shape (m,), default=(0.05, 0.5, 0.95)
+            Which quantiles.
+        names : sequence of str, default=None
+            Names of the targets, which the columns begin with. None names several targets y0,
+            y1, …, and leaves the name of a single one out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``mean``, ``std``, ``q0.05``, …; the index has the numbers of the rows.
+        """
+        from ._table import to_dataframe
+
+        return to_dataframe(self, quantiles, names)
+
+    def plot(self, i: int = 0, *, level: float = 0.9, ax: Axes | None = None) -> Axes:
+        """Draw the density of one row, with its mean, modes and highest-density region.
+
+        Of two continuous targets contours of the joint density are drawn.
+
+        Parameters
+        ----------
+        i : int, default=0
+            Which row, counted in this distribution.
+        level : float, default=0.9
+            Probability inside the region.
+        ax : Axes, default=None
+            Where to draw. None makes a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes drawn into.
+        """
+        from ._pictures import plot_row
+
+        return plot_row(self, i, level, ax)
+
+    def plot_density(self, grid: Any = None, *, x: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw the density of all rows as a heat map: rows across, y upwards.
+
+        Parameters
+        ----------
+        grid : array-like of shape (m,), default=None
+            Values of y. None takes 400 between the outermost 0.1 % quantiles.
+        x : array-like of shape (N,), default=None
+            Where each row stands. None takes the numbers of the rows.
+        ax : Axes, default=None
+            Where to draw. None makes a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes drawn into.
+        """
+        from ._pictures import plot_density
+
+        return plot_density(self, grid, x, ax)
