@@ -45,6 +45,7 @@ format: $(READY)  ## write the formatting that check asks for
 bench: $(READY)  ## time a single fit and a stack, and score tables, beside others
 	$(BIN)/python -m benchmarks.single_fit
 	$(BIN)/python -m benchmarks.stack_vs_loop
+	$(BIN)/python -m benchmarks.against_jax
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.scaling

@@ -1,18 +1,24 @@
 """Many networks: one stack against a loop of single fits and against ``torch.func.vmap``.
 
-Every member has its own seed, learning rate and order of rows; Adam, float32, one core:
+Every member has its own seed, learning rate and order of rows; Adam, float32, one core. Then, on
+all cores, against scikit-learn's MLP in as many joblib processes:
 ``python -m benchmarks.stack_vs_loop``.
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
 
+import joblib
+import numpy as np
+import sklearn.neural_network
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from torch import nn
 from torch.func import functional_call, grad, stack_module_state, vmap
 
-from benchmarks._table import backends, median_seconds, print_ratios
+from benchmarks._table import backends, median_seconds, print_ratios, usable_cores
 from benchmarks.single_fit import problem
 from lamina.heads import Categorical
 from lamina.stack import Member, train
@@ -86,6 +92,38 @@ def rows(k: int, n_samples: int, epochs: int, batch: int, repeats: int) -> dict:
     return table
 
 
+def fit_by_sklearn(X: np.ndarray, y: np.ndarray, width: tuple[int, ...], seed: int) -> None:
+    """Fit scikit-learn's MLP as the members of `on_all_cores` are fitted."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    sklearn.neural_network.MLPClassifier(
+        width, batch_size=200, max_iter=10, n_iter_no_change=10, random_state=seed
+    ).fit(X, y)
+
+
+def on_all_cores(k: int, n_samples: int, repeats: int) -> dict:
+    """Return medians per fit: a stack on all cores, and as many joblib processes."""
+    X, y = problem(n_samples)
+    X = X.astype(np.float32)
+    table = {}
+    for width in ((16,), (64,), (64, 64)):
+        members = [
+            Member(width, head=Categorical(3), alpha=1e-4, seed=i, batch_size=200, max_epochs=10)
+            for i in range(k)
+        ]
+        ways = {
+            f"stack {backend}": lambda members=members, backend=backend: train(
+                members, X, y, backend=backend
+            )
+            for backend in backends()
+        }
+        ways["joblib, scikit-learn"] = lambda width=width: joblib.Parallel(usable_cores())(
+            joblib.delayed(fit_by_sklearn)(X, y, width, seed) for seed in range(k)
+        )
+        medians = median_seconds(ways, repeats=repeats)
+        table["-".join(map(str, width))] = {way: t / k for way, t in medians.items()}
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--members", type=int, default=64)
@@ -104,6 +142,12 @@ def main() -> None:
     )
     title = f"\n{arguments.members} members, {arguments.samples} rows, {arguments.epochs} epochs"
     print_ratios(title, table, ours="stack torch")
+    torch.set_num_threads(usable_cores())
+    table = on_all_cores(arguments.members, arguments.samples, arguments.repeats)
+    title = (
+        f"\nA fit of {arguments.members}, {arguments.samples} rows, 10 epochs of batches of 200"
+    )
+    print_ratios(f"{title}, {usable_cores()} core(s)", table, ours=f"stack {backends()[0]}")
 
 
 if __name__ == "__main__":

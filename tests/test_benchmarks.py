@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import pytest
 
@@ -13,6 +14,7 @@ from benchmarks._table import aligned, backends, median_seconds, print_ratios
 SMALL = {
     "single_fit": ["--samples=200", "--epochs=1", "--repeats=1"],
     "stack_vs_loop": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
+    "against_jax": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
     "roofline": ["--widths", "8", "--batches", "32", "--operations=1e5"],
     "scaling": ["--largest=1000", "--no-memory"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
@@ -34,6 +36,15 @@ def test_a_benchmark_prints_a_row_a_case(name, column, cases, root):
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     assert column in done.stdout
     assert cases <= {line.strip().split(" ")[0] for line in done.stdout.splitlines()}
+
+
+def test_against_jax_says_what_it_needs_or_prints_a_row_a_width(root):
+    command = [sys.executable, "-m", "benchmarks.against_jax", *SMALL["against_jax"]]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    if find_spec("jax") is None:
+        assert done.stdout == "JAX is not installed: pip install jax\n"
+    else:
+        assert {"4", "64-64"} <= {line.strip().split(" ")[0] for line in done.stdout.splitlines()}
 
 
 def test_every_benchmark_is_run_here_and_by_make(root):
