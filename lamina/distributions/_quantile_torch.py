@@ -140,7 +140,7 @@ class QuantileFunction(Distribution):
         first, last = self.quantiles[..., 0], self.quantiles[..., -1]
         below = self.levels[0] * _decay(first - y, lower)
         above = 1 - (1 - self.levels[-1]) * _decay(y - last, upper)
-        return torch.where(y < first, below, torch.where(y > last, above, level + step * inside))
+        return torch.where(y < first, below, torch.where(y >= last, above, level + step * inside))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the log density; infinite where two quantiles are equal."""

@@ -100,6 +100,7 @@ class Mixture(Head):
     min_scale: float = 1e-3
 
     name: ClassVar[str] = "mixture"
+    kernel: ClassVar[str | None] = "mixture"
     metric_name: ClassVar[str] = "R²"
 
     def __post_init__(self) -> None:
@@ -108,6 +109,8 @@ class Mixture(Head):
         check_choice("covariance_type", self.covariance_type, _COVARIANCES)
         check_choice("component", self.component, ("normal", "bernoulli"))
         object.__setattr__(self, "min_scale", check_real("min_scale", self.min_scale, 0.0))
+        if self._binary or self.covariance_type == "full":
+            object.__setattr__(self, "kernel", None)
         if self._binary:
             if self.covariance_type != "spherical":
                 raise ParameterError(

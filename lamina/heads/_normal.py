@@ -106,7 +106,9 @@ class Normal(Head):
         object.__setattr__(self, "min_scale", check_real("min_scale", self.min_scale, 0.0))
         if self.scale != "unit":
             object.__setattr__(self, "canonical", False)
-            object.__setattr__(self, "kernel", None)
+            # None too for a subclass, which may compute something else.
+            known = type(self).kernel is not None and beta == 0
+            object.__setattr__(self, "kernel", "mixture" if known else None)
 
     def __repr__(self) -> str:
         learnt = f", beta={self.beta}, min_scale={self.min_scale}" if self._learns else ""

@@ -14,8 +14,13 @@ from lamina.heads import (
     Bernoulli,
     Categorical,
     Custom,
+    FromDistribution,
+    Mixture,
+    MultivariateNormal,
+    NegativeBinomial,
     Normal,
     Poisson,
+    Quantiles,
     floor_of_double_softmax,
     get_head,
     head_from_config,
@@ -62,6 +67,13 @@ WRONG_TARGETS = [
     (Normal(), [1j], "y must be numbers. Got an array of type complex128."),
     (Bernoulli(), [0, 1, 2], "y must be 0 or 1. Got 2.0 in row 2."),
     (Poisson(), [1, -1], "y must be non-negative. Got -1.0 in row 1."),
+    (Normal("per_row"), [0.0, math.nan], "y must be finite. Got nan in row 1."),
+    (MultivariateNormal(), [[math.inf]], "y must be finite. Got inf in row 0."),
+    (Mixture(), [math.nan], "y must be finite. Got nan in row 0."),
+    (Mixture(component="bernoulli"), [0, 2], "y must be 0 or 1. Got 2.0 in row 1."),
+    (Quantiles(), [math.nan], "y must be finite. Got nan in row 0."),
+    (NegativeBinomial(), [1, -2], "y must be non-negative. Got -2.0 in row 1."),
+    (FromDistribution(absolute, 1), [math.nan], "y must be finite. Got nan in row 0."),
     (Categorical(), [0, 0.5], "y must be whole numbers from 0. Got 0.5 in row 1."),
     (Categorical(), [-1], "y must be whole numbers from 0. Got -1.0 in row 0."),
     (Categorical(3), [0, 3], "y must be whole numbers from 0 to 2. Got 3.0 in row 1."),
@@ -84,6 +96,61 @@ READY = sorted([*SAVED, "heteroscedastic"])
 WRONG_CALLS = [
     (lambda: Normal("share"), ParameterError, "scale must be one of 'per_row', 'shared', 'unit'. "
      "Got 'share'. Did you mean 'shared'?"),
+    (lambda: Normal("shared", beta=0.5), ParameterError,
+     "beta must be 0 unless scale is 'per_row'. Got 0.5 with scale='shared'."),
+    (lambda: Normal("per_row", beta=2), ParameterError,
+     "beta must be a finite number in [0, 1]. Got 2."),
+    (lambda: Normal("per_row", min_scale=-1.0), ParameterError,
+     "min_scale must be a finite number in [0, inf]. Got -1.0."),
+    (lambda: MultivariateNormal("share"), ParameterError,
+     "covariance must be one of 'per_row', 'shared'. Got 'share'. Did you mean 'shared'?"),
+    (lambda: MultivariateNormal().mean(torch.ones(2, 4)), ParameterError,
+     "raw must have T + T(T+1)/2 columns, so 2, 5, 9, 14, … Got 4."),
+    (lambda: Mixture(0), ParameterError, "n_components must be an integer of at least 1. Got 0."),
+    (lambda: Mixture(2, "diagonal"), ParameterError,
+     "covariance_type must be one of 'diag', 'full', 'spherical'. Got 'diagonal'. Did you mean "
+     "'diag'?"),
+    (lambda: Mixture(2, component="poisson"), ParameterError,
+     "component must be one of 'bernoulli', 'normal'. Got 'poisson'."),
+    (lambda: Mixture(2, "full", component="bernoulli"), ParameterError,
+     "covariance_type must be left as it is with component='bernoulli', whose bits are "
+     "independent. Got 'full'."),
+    (lambda: Mixture(2).mean(torch.ones(3, 5)), ParameterError,
+     "raw must have (1 + T + number of scales) × 2 columns, the raw outputs of "
+     "Mixture(n_components=2, covariance_type='spherical', component='normal', "
+     "min_scale=0.001). Got 5."),
+    (lambda: Mixture(2).error(torch.ones(3, 6), torch.ones(3, 2)), DataError,
+     "raw must have shape (..., B, Q) with Q raw outputs for a row of y, whose shape is "
+     "(..., B, T), here Q = 8. Got (3, 6) and (3, 2)."),
+    (lambda: Mixture(2).error(torch.ones(3, 6), torch.ones(3)), DataError,
+     "raw must have shape (..., B, Q) with Q raw outputs for a row of y, whose shape is "
+     "(..., B, T). Got (3, 6) and (3,)."),
+    (lambda: NegativeBinomial(shared=1), ParameterError,
+     "shared must be True or False. Got 1."),
+    (lambda: Quantiles(0.5), ParameterError, "levels must be a sequence of numbers. Got 0.5."),
+    (lambda: Quantiles([]), ParameterError,
+     "levels must be one or more numbers in increasing order. Got ()."),
+    (lambda: Quantiles([0.5, 0.5]), ParameterError,
+     "levels must be one or more numbers in increasing order. Got (0.5, 0.5)."),
+    (lambda: Quantiles([0.5, 1.0]), ParameterError,
+     "levels[1] must be a finite number in (0, 1). Got 1.0."),
+    (lambda: Bernoulli(label_noise=0.5), ParameterError,
+     "label_noise must be a finite number in [0, 0.5). Got 0.5."),
+    (lambda: Bernoulli(label_noise="learnt"), ParameterError,
+     "label_noise must be 'learn' or a number in [0, 0.5). Got 'learnt'."),
+    (lambda: Categorical(4, label_noise=0.75), ParameterError,
+     "label_noise must be a finite number in [0, 0.75). Got 0.75."),
+    (lambda: Categorical(label_noise=0.6).n_raw(2), ParameterError,
+     "label_noise must be a finite number in [0, 0.5). Got 0.6."),
+    (lambda: Categorical(label_noise=0.6).error(torch.ones(2, 2), torch.tensor([0, 1])),
+     ParameterError, "label_noise must be a finite number in [0, 0.5). Got 0.6."),
+    (lambda: FromDistribution(3, 1), ParameterError,
+     "make must be a function of raw. Got 3."),
+    (lambda: FromDistribution(absolute, 0), ParameterError,
+     "n_raw must be an integer of at least 1. Got 0."),
+    (lambda: FromDistribution(absolute, 1, name="mine")._to_config(), ParameterError,
+     "head must be one of lamina's to be saved. Got 'mine', a Python function, and a saved model "
+     "holds no code."),
     (lambda: Categorical(1), ParameterError,
      "n_classes must be an integer of at least 2. Got 1."),
     (lambda: Categorical(label_smoothing=1.0), ParameterError,
@@ -131,7 +198,11 @@ def test_wrong_calls_get_one_sentence(call, kind, sentence):
         call()
 
 
-@pytest.mark.parametrize("name", ["normal", "bernoulli", "categorical", "poisson"])
+def test_a_scale_for_each_row_has_a_name_of_its_own():
+    assert get_head("heteroscedastic") == Normal("per_row")
+
+
+@pytest.mark.parametrize("name", SAVED)
 def test_names_give_heads_with_default_parameters(name):
     head = get_head(name)
     assert type(head) is HEADS[name]

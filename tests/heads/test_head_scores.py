@@ -8,7 +8,15 @@ import torch
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import accuracy_score, r2_score
 
-from lamina.heads import Bernoulli, Categorical, Custom, Normal, Poisson
+from lamina.heads import (
+    Bernoulli,
+    Categorical,
+    Custom,
+    Mixture,
+    NegativeBinomial,
+    Normal,
+    Poisson,
+)
 
 RNG = np.random.default_rng(20)
 WEIGHTS = [None, RNG.uniform(0.1, 2, 12), np.r_[np.ones(7), np.zeros(5)]]
@@ -109,3 +117,11 @@ def test_a_prediction_that_is_not_finite_makes_the_score_nan(head, draw, value):
 def test_no_weight_at_all_makes_the_score_nan():
     assert Normal().score(torch.rand(4, 1), torch.rand(4, 1), torch.zeros(4)).isnan()
     assert Bernoulli().score(torch.rand(4, 1), torch.ones(4, 1), torch.zeros(4)).isnan()
+
+
+def test_mixture_and_count_scores_are_r2_of_the_mean():
+    y, raw = RNG.poisson(3.0, (12, 2)).astype(float), RNG.normal(size=(12, 12))
+    for head, n_raw in ((Mixture(3), 12), (NegativeBinomial(), 4)):
+        mean = head.mean(as_tensor(raw[:, :n_raw])).numpy()
+        got = head.score(as_tensor(raw[:, :n_raw]), as_tensor(y))
+        assert got.item() == pytest.approx(r2_score(y, mean), rel=1e-12)
