@@ -102,7 +102,7 @@ def parameter(name: str, value: Any, n_axes: int) -> FloatArray:
         axes = ", ".join(("N", "C", "T", "T")[:n_axes])
         raise ParameterError(f"{name} must have shape ({axes}). Got shape {np.shape(value)}.")
     refuse_parameter(name, values, np.isfinite(values), "finite")
-    return values
+    return np.array(values, order="C")
 
 
 def positive(name: str, values: FloatArray) -> None:

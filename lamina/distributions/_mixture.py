@@ -68,8 +68,10 @@ class ComponentMixture(Univariate):
         return log_sum(self._terms(y) + self.log_weights[:, None, :])
 
     def _tail(self, y: FloatArray, upper: Any) -> FloatArray:
-        tail: FloatArray = np.einsum("nmc,nc->nm", self._tails(y, upper), self.weights)
-        return np.minimum(tail, 1.0)
+        tails = self._tails(y, upper)
+        tail: FloatArray = np.einsum("nmc,nc->nm", tails, self.weights)
+        # The weights sum to 1 to rounding only.
+        return np.where(tails.min(axis=2) == 1, 1.0, np.minimum(tail, 1.0))
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return self._tail(y, False)
@@ -135,10 +137,11 @@ class ComponentMixture(Univariate):
         if self.n_components == 1:
             return low
         # Rounding must not put the root outside its bracket.
-        pad = 8 * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-        low, high, start = self._narrowed(q, low - pad, high + pad)
         inner = np.isfinite(low) & np.isfinite(high)
-        answer = low
+        size = np.maximum(np.abs(low), np.abs(high))
+        pad = 8 * np.spacing(np.where(inner, size, 1.0))
+        answer = np.where(q == 0, low, high)
+        low, high, start = self._narrowed(q, low - pad, high + pad)
         answer[inner] = self._roots(q, low, high, start, inner)
         return answer
 

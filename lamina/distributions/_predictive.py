@@ -87,7 +87,8 @@ class Predictive(ABC):
         """Return the same distribution of some rows, without checks."""
         taken = copy.copy(self)
         for name in ("rows", *self._per_row):
-            setattr(taken, name, getattr(self, name)[places])
+            # One layout in memory, so that sums are added up in one order.
+            setattr(taken, name, np.ascontiguousarray(getattr(self, name)[places]))
         return taken
 
     @abstractmethod
