@@ -1,5 +1,6 @@
 """Data to learn from: toy generators, each seeded and documented, and two real sets."""
 
+from ._arm import make_robot_arm
 from ._concrete import load_concrete
 from ._curves import TARGETS, make_approximation, make_inverse_problem, make_sine
 from ._idx import read_idx
@@ -22,6 +23,7 @@ __all__ = [
     "make_inverse_problem",
     "make_moons",
     "make_placed_digits",
+    "make_robot_arm",
     "make_rotated_digits",
     "make_shifted_digits",
     "make_sine",
