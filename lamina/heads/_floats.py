@@ -31,19 +31,22 @@ def saturated(values: Tensor) -> Tensor:
 
 
 def softplus(values: Tensor) -> Tensor:
-    """Return ln(1 + exp(a)) to full precision; torch's own is the identity above 20."""
-    return logaddexp(values, values.new_zeros(()))
+    """Return ln(1 + exp(a)) to full precision, rounded alike at every place in memory."""
+    # torch's own is the identity above 20, and its sigmoid and softplus round with the place;
+    # the maximum has slope 1/2 at 0, as it must
+    top = torch.maximum(values, values.new_zeros(()))
+    return values.abs().neg_().exp_().log1p().add_(top)
 
 
 def logistic(values: Tensor) -> Tensor:
     """Return the sigmoid by steps that round alike at every place in memory."""
-    return 1.0 / (1.0 + values.neg().exp())
+    return values.neg().exp_().add_(1.0).reciprocal_()
 
 
 def logaddexp(first: Tensor, second: Tensor) -> Tensor:
     """Return ln(exp(a) + exp(b)), rounded alike at every place in memory."""
     top = torch.maximum(first, second)
-    return top + (first - second).abs().neg().exp().log1p()
+    return (first - second).abs().neg_().exp_().log1p().add_(top)
 
 
 def floored_log_scale(raw: Tensor, floor: float) -> Tensor:

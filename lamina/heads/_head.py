@@ -51,6 +51,15 @@ class Head(ABC):
         if "kernel" not in vars(cls):
             cls.kernel = None
 
+    @property
+    def location_scale(self) -> bool:
+        """Whether the head can follow any shift and scale of the targets.
+
+        If y is of its family then so is a + b y. Such a head may be trained on standardised
+        targets without another distribution coming out.
+        """
+        return False
+
     @abstractmethod
     def targets(self, y: Array) -> Array:
         """Return ``y`` checked and converted to what `error` takes.

@@ -120,6 +120,11 @@ class Mixture(Head):
             object.__setattr__(self, "metric_name", "accuracy")
 
     @property
+    def location_scale(self) -> bool:
+        """Whether the head can follow any shift and scale of the targets: not of bits."""
+        return not self._binary
+
+    @property
     def _binary(self) -> bool:
         return self.component == "bernoulli"
 

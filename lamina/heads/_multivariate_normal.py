@@ -77,6 +77,11 @@ class MultivariateNormal(Head):
         object.__setattr__(self, "min_scale", check_real("min_scale", self.min_scale, 0.0))
 
     @property
+    def location_scale(self) -> bool:
+        """Whether the head can follow any shift and scale of the targets: yes."""
+        return True
+
+    @property
     def _factor(self) -> Cholesky:
         return Cholesky(self.min_scale)
 

@@ -119,6 +119,11 @@ class Normal(Head):
         return self.scale != "unit"
 
     @property
+    def location_scale(self) -> bool:
+        """Whether the head can follow any shift and scale of the targets: not with unit scale."""
+        return self._learns
+
+    @property
     def _covariance(self) -> Diagonal:
         return Diagonal(self.min_scale)
 

@@ -85,6 +85,11 @@ class Quantiles(Head):
             )
         object.__setattr__(self, "levels", values)
 
+    @property
+    def location_scale(self) -> bool:
+        """Whether the head can follow any shift and scale of the targets: yes."""
+        return True
+
     def targets(self, y: Array) -> Array:
         """Return ``y`` as finite float64 of shape (N, T)."""
         return float_columns(y)

@@ -1,5 +1,6 @@
 """Every head with learnt parameters against torch.distributions and automatic differentiation."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -285,7 +286,7 @@ def test_configurations_and_pickles_return(case):
     assert head_from_config(head._to_config()) == head
     again = pickle.loads(pickle.dumps(head))
     assert again == head
-    assert again.kernel is None
+    assert again.kernel == head.kernel
     assert again.canonical is False
     assert hash(again) == hash(head)
     assert repr(again) == repr(head)
@@ -344,16 +345,26 @@ def test_shared_parameters_come_last_and_are_counted():
     assert [head.shared_raw(t) for head, t, _ in counts] == [n for _, _, n in counts]
 
 
-@pytest.mark.parametrize(
-    ("head", "kernel"),
-    [
-        (Normal(), "normal"), (Bernoulli(), "bernoulli"), (Categorical(), "categorical"),
-        (Categorical(label_smoothing=0.1), "categorical"), (Normal("shared"), None),
-        (Bernoulli(label_noise=0.1), None), (Categorical(label_noise="learn"), None),
-    ],
-)  # fmt: skip
-def test_only_what_the_kernels_compute_has_one(head, kernel):
+KERNELS = [
+    (Normal(), "normal"), (Bernoulli(), "bernoulli"), (Categorical(), "categorical"),
+    (Categorical(label_smoothing=0.1), "categorical"),
+    (Normal("shared"), "mixture"), (Normal("per_row"), "mixture"),
+    (Mixture(), "mixture"), (Mixture(2, "diag"), "mixture"),
+    (Normal("per_row", beta=0.5), None), (Mixture(2, "full"), None),
+    (Mixture(2, component="bernoulli"), None), (MultivariateNormal(), None),
+    (Bernoulli(label_noise=0.1), None), (Categorical(label_noise="learn"), None),
+    (NegativeBinomial(), None), (Quantiles(), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "kernel"), KERNELS)
+def test_only_what_machine_code_computes_names_a_kernel(head, kernel):
     assert head.kernel == kernel
-    assert head.canonical == (kernel is not None)
-    inherits = type("Own", (type(head),), {})
-    assert inherits().kernel is None
+    parameters = {f.name: getattr(head, f.name) for f in dataclasses.fields(head)}
+    own = type("Own", (type(head),), {})(**parameters)
+    assert own.kernel is None
+
+
+def test_the_gradient_is_mean_minus_target_only_where_a_head_says_so():
+    canonical = [head for head, _ in KERNELS if head.canonical]
+    assert canonical == [Normal(), Bernoulli(), Categorical(), Categorical(label_smoothing=0.1)]
