@@ -15,7 +15,7 @@ from lamina._checks import check_flag
 from lamina._typing import Array
 
 from ._covariance import rows_first, rows_last, sum_of_targets
-from ._floats import bounded_exp, logistic, saturated, softplus
+from ._floats import as_positive, bounded_exp, logistic, saturated, softplus
 from ._gamma_ratios import excess_digamma, excess_lgamma
 from ._head import Head
 from ._metrics import r2
@@ -107,7 +107,7 @@ class NegativeBinomial(Head):
     def distribution(self, raw: Tensor) -> Distribution:
         """Return independent negative binomials with ``total_count`` r, event shape (T,)."""
         log_mean, log_dispersion = raw.chunk(2, -1)
-        count = bounded_exp(-log_dispersion)
+        count = as_positive(-log_dispersion)
         return Independent(TorchNegativeBinomial(count, logits=log_mean + log_dispersion), 1)
 
     def mean(self, raw: Tensor) -> Tensor:

@@ -256,6 +256,17 @@ def test_everything_is_finite_at_raw_outputs_of_800(case, dtype, factor):
 
 
 @each_closed_case
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_raw_outputs_of_800_make_a_valid_distribution(case, dtype):
+    head, n_targets, _ = CASES[case]
+    sign = np.random.default_rng(6).choice([-800.0, 800.0], (40, head.n_raw(n_targets)))
+    raw = torch.from_numpy(sign).to(dtype)
+    distribution = head.distribution(raw)  # which checks its parameters
+    assert distribution.batch_shape == (40,)
+    assert not head.mean(raw).isnan().any()
+
+
+@each_closed_case
 def test_raw_outputs_that_are_nan_stay_visible(case):
     head, raw, y, _ = example(case, (4,))
     raw[1] = torch.nan
