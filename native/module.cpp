@@ -81,8 +81,8 @@ Enum named(const std::string& name, const std::array<const char*, N>& names) {
 constexpr std::array<const char*, 13> activation_names = {
     "identity", "sigmoid", "tanh", "hard_tanh", "relu", "leaky_relu", "prelu",
     "abs",      "softplus", "gelu", "silu",      "elu",  "step"};
-constexpr std::array<const char*, 6> head_names = {
-    "normal", "half_mean_square", "bernoulli", "categorical", "poisson", "half_deviance"};
+constexpr std::array<const char*, 7> head_names = {
+    "normal", "half_mean_square", "bernoulli", "categorical", "poisson", "half_deviance", "mixture"};
 constexpr std::array<const char*, 5> optimizer_names = {"sgd", "adam", "adamw", "rmsprop", "muon"};
 
 constexpr std::array<const char*, 10> function_names = {
@@ -106,8 +106,11 @@ MemberSpec spec_of(const nb::dict& d) {
                             named<Activation>(name, activation_names), parameter});
     s.n_weights = item<std::ptrdiff_t>(d, "n_weights");
     s.n_total = item<std::ptrdiff_t>(d, "n_total");
+    s.n_shared = item<std::ptrdiff_t>(d, "n_shared");
     s.head = named<HeadKind>(item<std::string>(d, "head"), head_names);
     s.smoothing = item<double>(d, "smoothing");
+    s.mixture = {item<std::ptrdiff_t>(d, "n_components"), 1, item<std::ptrdiff_t>(d, "n_scales"),
+                 item<bool>(d, "logits"), item<double>(d, "floor")};
     s.optimizer = named<Optimizer>(item<std::string>(d, "optimizer"), optimizer_names);
     s.momentum = item<double>(d, "momentum");
     s.beta_1 = item<double>(d, "beta_1");
@@ -144,6 +147,16 @@ void check_layout(const MemberSpec& s) {
         in = layer.out;
     }
     require(!s.layers.empty() && s.n_weights <= s.n_total && s.batch_size > 0, "sizes");
+    require(s.n_shared >= 0 && s.n_shared <= in, "shared outputs");
+}
+
+// Raw outputs that a head has for so many targets.
+std::ptrdiff_t n_raw(const MemberSpec& s, std::ptrdiff_t n_targets) {
+    if (s.head != HeadKind::mixture) return n_targets;
+    const MixtureSpec& m = s.mixture;
+    require(m.n_components > 0 && (m.logits || m.n_components == 1), "components");
+    require(m.n_scales == 1 || m.n_scales == n_targets, "scales");
+    return m.n_components * ((m.logits ? 1 : 0) + n_targets + m.n_scales);
 }
 
 // Keeps the arrays alive that its trainer reads.
@@ -160,7 +173,8 @@ class Member {
         require(x_.dtype() == nb::dtype<double>() || x_.dtype() == nb::dtype<float>(), "dtype of x");
         require(y_.dtype() == (classes ? nb::dtype<std::int64_t>() : x_.dtype()), "dtype of y");
         require(rows.n_features == spec_.layers.front().in, "columns of x");
-        require(classes ? y_.ndim() == 1 : rows.n_targets == q, "columns of y");
+        spec_.mixture.n_targets = rows.n_targets;
+        require(classes ? y_.ndim() == 1 : n_raw(spec_, rows.n_targets) == q, "columns of y");
         if (classes) {
             const auto* labels = static_cast<const std::int64_t*>(y_.data());
             for (std::size_t i = 0; i < y_.size(); ++i) require(labels[i] >= 0 && labels[i] < q, "classes");

@@ -8,7 +8,7 @@
 #include <vector>
 
 enum class Activation { identity, sigmoid, tanh, hard_tanh, relu, leaky_relu, prelu, abs, softplus, gelu, silu, elu, step };
-enum class HeadKind { normal, half_mean_square, bernoulli, categorical, poisson, half_deviance };
+enum class HeadKind { normal, half_mean_square, bernoulli, categorical, poisson, half_deviance, mixture };
 enum class Optimizer { sgd, adam, adamw, rmsprop, muon };
 
 struct LayerSpec {
@@ -17,11 +17,19 @@ struct LayerSpec {
     double parameter;
 };
 
+struct MixtureSpec {  // of normals, or a single one, without logits
+    std::ptrdiff_t n_components, n_targets, n_scales;  // scales of one component: 1 or one a target
+    bool logits;
+    double floor;  // of the scales
+};
+
 struct MemberSpec {
     std::vector<LayerSpec> layers;
     std::ptrdiff_t n_weights, n_total;  // of the flat buffer
+    std::ptrdiff_t n_shared;  // of the last raw outputs: they do not depend on the inputs
     HeadKind head;
     double smoothing;
+    MixtureSpec mixture;
     Optimizer optimizer;
     double momentum, beta_1, beta_2, epsilon, adamw_ratio;
     int nesterov, n_steps;

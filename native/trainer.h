@@ -2,6 +2,7 @@
 #pragma once
 
 #include "heads.h"
+#include "mixture.h"
 #include "network.h"
 #include "optimizers.h"
 
@@ -69,7 +70,8 @@ class MemberTrainer final : public Trainer {
         }
         x_.resize(size(rows_.n_features));
         errors_.resize(std::size_t(n));
-        lanes_.resize(std::size_t(spec_.layers.back().out * width<T>));
+        const std::ptrdiff_t side = rows_.n_targets + 2 * spec_.mixture.n_components;
+        lanes_.resize(std::size_t((spec_.layers.back().out + side) * width<T>));
         raw_.resize(size(spec_.layers.back().out));
         // Sums of columns read whole vectors.
         const std::size_t room = size(widest) + std::size_t(width<T>);
@@ -181,6 +183,13 @@ class MemberTrainer final : public Trainer {
             return;
         }
         const T* y = y_.data();
+        if (spec_.head == HeadKind::mixture) {
+            constexpr int L = width<T>;
+            for (std::ptrdiff_t b = 0; b < n; b += L)
+                mixture_rows<T>(std::min<std::ptrdiff_t>(L, n - b), q, spec_.mixture, raw + b * q,
+                                y + b * spec_.mixture.n_targets, errors + b, gradient + b * q, lanes_.data());
+            return;
+        }
         if (spec_.head == HeadKind::bernoulli) {
             bernoulli<T>(n * q, raw, y, error_.data(), gradient);
             for (std::ptrdiff_t b = 0; b < n; ++b) {
@@ -203,6 +212,8 @@ class MemberTrainer final : public Trainer {
             T* weight = &gradient_[std::size_t(layer.weight)];
             multiply<T>(layer.out, layer.in, n, {delta_.data(), 1, layer.out},
                         {input_of(i), layer.in, 1}, weight, layer.in, nullptr, scratch_.data());
+            if (i + 1 == spec_.layers.size())
+                std::fill_n(weight + (layer.out - spec_.n_shared) * layer.in, spec_.n_shared * layer.in, T(0));
             column_sums<T>(n, layer.out, delta_.data(), &gradient_[std::size_t(layer.bias)]);
             if (i == 0) return;
             multiply<T>(n, layer.in, layer.out, {delta_.data(), layer.out, 1},

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from lamina._random import DROPOUT, MASK64, ORDER, generator
 from lamina._typing import FloatArray, IntArray
-from lamina.heads import Categorical
+from lamina.heads import Categorical, Head, Mixture, Normal
 from lamina.nn import ACTIVATIONS, Activation
 
 from ._data import DenseRows, Rows
@@ -114,8 +114,10 @@ def _spec(run: GroupRun, task: Task) -> dict[str, Any]:
         "layers": [_layer(run, task, i) for i in range(layout.n_layers)],
         "n_weights": layout.n_weights,
         "n_total": layout.n_total,
+        "n_shared": task.n_shared,
         "head": head.kernel,
         "smoothing": head.label_smoothing if isinstance(head, Categorical) else 0.0,
+        **_scales(head, run.y.shape[-1]),
         "optimizer": optimizer.name,
         "decoupled": optimizer.decoupled,
         "alpha": member.alpha,
@@ -125,6 +127,17 @@ def _spec(run: GroupRun, task: Task) -> dict[str, Any]:
         "keys": [int(k) for k in generator(member.seed, DROPOUT).integers(0, 2**32, size=3)],
         "batch_size": task.batch_size,
     }
+
+
+def _scales(head: Head, n_targets: int) -> dict[str, Any]:
+    """Return how many components and scales a head of normal densities has, and their floor."""
+    settings = {"n_components": 1, "n_scales": 1, "logits": False, "floor": 0.0}
+    if isinstance(head, Normal):
+        settings |= {"n_scales": n_targets, "floor": head.min_scale}
+    elif isinstance(head, Mixture):
+        settings |= {"n_components": head.n_components, "logits": True, "floor": head.min_scale}
+        settings["n_scales"] = 1 if head.covariance_type == "spherical" else n_targets
+    return settings
 
 
 def _layer(run: GroupRun, task: Task, i: int) -> tuple[int, int, int, int, int, str, float]:

@@ -28,13 +28,15 @@ class Program:
     """A group's layers with what is needed to run them.
 
     ``hidden`` are the activation slices of each hidden layer, ``unit_masks`` the masks of
-    padded units where they are needed.
+    padded units where they are needed. The last ``n_shared`` raw outputs do not depend on the
+    inputs: the weights into them stay zero.
     """
 
     layers: list[Layer]
     hidden: list[list[Piece]]
     unit_masks: list[Tensor | None]
     dropout: DropoutPlan | None
+    n_shared: int = 0
 
 
 def forward(program: Program, x: Tensor, space: Workspace, step: int | None) -> Tensor:
@@ -67,6 +69,8 @@ def backward(program: Program, x: Tensor, space: Workspace) -> None:
         fed = x if i == 0 else space.fed[i - 1]
         torch.bmm(delta.mT, fed, out=layer.weight_grad)
         torch.sum(delta, dim=1, out=layer.bias_grad)
+        if program.n_shared and i == len(program.layers) - 1:
+            layer.weight_grad[:, -program.n_shared :].zero_()
         if i == 0:
             return
         below = torch.bmm(delta, layer.weight, out=space.delta[i - 1])

@@ -135,6 +135,7 @@ class GroupRun:
             hidden=hidden,
             unit_masks=[unit_mask(tasks, w, i, theta) for i, w in enumerate(widths)],
             dropout=dropout,
+            n_shared=tasks[0].n_shared,
         )
         self.batches = Batches(tasks, self.group.tasks, self.rows, self.y)
         size = self.batches.batch_size

@@ -32,6 +32,8 @@ class Task:
         Inputs, hidden widths, raw outputs.
     rows, validation_rows : array of int or None
         Rows for training (None means all) and held-out rows (None means none).
+    n_shared : int
+        How many of the last raw outputs do not depend on the inputs.
     """
 
     index: int
@@ -42,6 +44,7 @@ class Task:
     n_rows: int
     validation_rows: IntArray | None
     sample_weight: FloatArray | None
+    n_shared: int = 0
 
     @property
     def full_batch(self) -> bool:
@@ -71,7 +74,9 @@ class Task:
         return [*weights, *((n,) for n in (*self.sizes[1:], *slopes))]
 
 
-def make_task(index: int, member: Member, n_samples: int, n_features: int, n_raw: int) -> Task:
+def make_task(
+    index: int, member: Member, n_samples: int, n_features: int, n_raw: int, n_shared: int = 0
+) -> Task:
     """Return the task of one member, or raise a sentence that names what does not fit."""
     name = f"members[{index}]"
     weight = _check_weight(f"{name}.sample_weight", member.sample_weight, n_samples)
@@ -93,6 +98,7 @@ def make_task(index: int, member: Member, n_samples: int, n_features: int, n_raw
         n_rows=n_samples if rows is None else len(rows),
         validation_rows=held_out,
         sample_weight=weight,
+        n_shared=n_shared,
     )
 
 
@@ -147,6 +153,15 @@ def _without_weightless(name: str, rows: IntArray | None, weight: FloatArray) ->
 
 def initial_arrays(task: Task) -> list[FloatArray]:
     """Return a member's first weights, then biases, then learned slopes."""
+    arrays = _arrays(task)
+    if task.n_shared:
+        last = len(task.sizes) - 2
+        arrays[last] = np.array(arrays[last])
+        arrays[last][-task.n_shared :] = 0.0
+    return arrays
+
+
+def _arrays(task: Task) -> list[FloatArray]:
     member = task.member
     if isinstance(member.init, Network):
         return _network_arrays(task, member.init)

@@ -172,12 +172,13 @@ def _tasks(members: Sequence[Member], rows: Rows, y: Any) -> list[Task]:
             f"Got shape {target.shape}."
         )
     heads: list[Head] = [member.head for member in members]  # type: ignore[misc]
-    n_raw = {}
+    outputs = {}
     for head in dict.fromkeys(heads):
         head.targets(target)  # what cannot be used is told before it is counted
-        n_raw[head] = head.n_raw(head.n_targets(target))
+        n = head.n_targets(target)
+        outputs[head] = head.n_raw(n), head.shared_raw(n)
     return [
-        make_task(i, member, rows.n_samples, rows.n_features, n_raw[head])
+        make_task(i, member, rows.n_samples, rows.n_features, *outputs[head])
         for i, (member, head) in enumerate(zip(members, heads, strict=True))
     ]
 

@@ -73,7 +73,9 @@ def places(low, high, dtype):
     tiny = 10.0 ** rng.uniform(-15, 0, 100)
     near = np.concatenate([tiny, -tiny, rng.uniform(-1, 1, 300)])
     near = near[(near >= low) & (near <= high)]
-    return np.concatenate([rng.uniform(low, high, 400), near, [low, high, max(low, 0.0)]]).astype(dtype)
+    return np.concatenate([rng.uniform(low, high, 400), near, [low, high, max(low, 0.0)]]).astype(
+        dtype
+    )
 
 
 @each_dtype

@@ -580,6 +580,11 @@ def spec(**changes):
         "layers": [LAYER],
         "n_weights": 32,
         "n_total": 64,
+        "n_shared": 0,
+        "n_components": 1,
+        "n_scales": 1,
+        "logits": False,
+        "floor": 0.0,
         "head": "normal",
         "optimizer": "adam",
         "decoupled": False,
@@ -651,6 +656,15 @@ def test_arrays_that_do_not_fit_the_member_are_refused(changes, what):
         ({}, np.ones((5, 2), int), np.ones((5, 1)), "dtype of x"),
         ({"head": "categorical"}, np.ones((5, 2)), np.ones(5, np.int64), "classes"),
         ({"head": "categorical"}, np.ones((5, 2)), -np.ones(5, np.int64), "classes"),
+        ({"n_shared": 2}, np.ones((5, 2)), np.ones((5, 1)), "shared outputs"),
+        ({"head": "mixture"}, np.ones((5, 2)), np.ones((5, 1)), "columns of y"),
+        (
+            {"head": "mixture", "n_components": 2},
+            np.ones((5, 2)),
+            np.ones((5, 1)),
+            "components",
+        ),
+        ({"head": "mixture", "n_scales": 3}, np.ones((5, 2)), np.ones((5, 2)), "scales"),
     ],
 )
 def test_data_that_do_not_fit_the_member_are_refused(changes, x, y, what):
