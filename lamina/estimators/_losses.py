@@ -95,13 +95,18 @@ class HalfDeviance(_Reported):
         return error, rate.sub_(y)
 
 
+def is_squared_error(head: Head) -> bool:
+    """Return whether a head is the normal distribution of unit scale: least squares."""
+    return isinstance(head, Normal) and head.scale == "unit"
+
+
 def reported(head: Head, *, consistent: bool) -> Head:
     """Return the head to train with.
 
     L-BFGS compares errors along its gradient, so it needs a ``consistent`` error: that of
     `Normal` is then left as it is where the mean over several targets would be out of step.
     """
-    if isinstance(head, Normal) and not consistent:
+    if is_squared_error(head) and not consistent:
         return HalfMeanSquare()
     if isinstance(head, Poisson):
         return HalfDeviance()

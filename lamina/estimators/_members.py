@@ -5,25 +5,27 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from lamina._errors import ParameterError
 from lamina._random import spawn_seeds
-from lamina._typing import IntArray
-from lamina.heads import Normal
+from lamina._typing import Array, FloatArray, IntArray
 from lamina.nn import Network, SklearnUniform, initialise
 from lamina.stack import LBFGS, Member, MemberState, Optimizer
 
-from ._losses import reported
+from ._losses import is_squared_error, reported
 from ._parameters import hidden_activations, hidden_sizes, optimizer, schedule
 from ._problem import Problem
 from ._validation_split import hold_out
 
 if TYPE_CHECKING:
     from ._mlp import BaseMLP
+
+Layer: TypeAlias = tuple[FloatArray, FloatArray]
+Monitor: TypeAlias = Literal["train_loss", "valid_loss", "valid_score"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,7 +54,7 @@ def make_plan(
     """
     random_state = private_random_state(mlp.random_state)
     sizes = (problem.X.shape[1], *hidden_sizes(mlp), problem.n_raw)
-    first = _first_network(mlp, sizes, random_state) if before is None else None
+    first = _drawn(mlp, sizes, random_state) if before is None else None
     train, valid = problem.rows, None
     if mlp.early_stopping and mlp.solver != "lbfgs":
         numbers = None if problem.numbers is None else problem.numbers[train]
@@ -61,8 +63,9 @@ def make_plan(
     seeds = [seed, *spawn_seeds(seed, mlp.n_members - 1)] if mlp.n_members > 1 else [seed]
 
     if first is not None:
-        others = [_first_network(mlp, sizes, np.random.RandomState(s % 2**32)) for s in seeds[1:]]
-        starts: Sequence[Network] = [first, *others]
+        others = [_drawn(mlp, sizes, np.random.RandomState(s % 2**32)) for s in seeds[1:]]
+        last = problem.head.start(problem.head.targets(problem.y[train]))
+        starts: Sequence[Network] = [_network(mlp, layers, last) for layers in [first, *others]]
     else:
         assert before is not None
         starts = before
@@ -78,15 +81,18 @@ def make_plan(
     return Plan(members, states, len(train))
 
 
-def _first_network(
-    mlp: BaseMLP, sizes: Sequence[int], random_state: np.random.RandomState
-) -> Network:
+def _drawn(mlp: BaseMLP, sizes: Sequence[int], random_state: np.random.RandomState) -> list[Layer]:
     """Draw weights and biases exactly as scikit-learn does; the output has the last c too."""
     hidden = hidden_activations(mlp)
     rule = [*hidden, hidden[-1]] if hidden else "identity"
-    return Network.from_arrays(
-        initialise(sizes, SklearnUniform(), rule, random_state), hidden or "identity"
-    )
+    return initialise(sizes, SklearnUniform(), rule, random_state)
+
+
+def _network(mlp: BaseMLP, layers: list[Layer], last: Array | None) -> Network:
+    """Return the first network; ``last`` are biases of the raw outputs that the head asks for."""
+    if last is not None:
+        layers = [*layers[:-1], (layers[-1][0], last)]
+    return Network.from_arrays(layers, hidden_activations(mlp) or "identity")
 
 
 def _check_sizes(networks: Sequence[Network], sizes: tuple[int, ...], n_members: int) -> None:
@@ -115,7 +121,7 @@ def _pattern(
     """Return what all members share."""
     solver = optimizer(mlp)
     exact = isinstance(solver, LBFGS)
-    several = isinstance(problem.head, Normal) and problem.n_raw > 1
+    several = is_squared_error(problem.head) and problem.n_raw > 1
     everything = valid is None and len(train) == problem.X.shape[0]
     return Member(
         hidden_layer_sizes=hidden_sizes(mlp),
@@ -135,10 +141,17 @@ def _pattern(
         max_epochs=1 if incremental else int(mlp.max_iter),
         patience=None if exact else float(mlp.n_iter_no_change),
         tol=float(mlp.tol),
-        monitor="train_loss" if valid is None else "valid_score",
+        monitor=_monitor(problem, valid),
         keep_best=valid is not None,
         shuffle=bool(mlp.shuffle),
     )
+
+
+def _monitor(problem: Problem, valid: IntArray | None) -> Monitor:
+    """Return what decides on stopping and on the best epoch."""
+    if valid is None:
+        return "train_loss"
+    return "valid_loss" if problem.by_likelihood else "valid_score"
 
 
 def _batch_size(mlp: BaseMLP, n_rows: int) -> int:

@@ -25,7 +25,9 @@ from ._outcome import (
     History,
     fitted_attributes,
     fitted_weights,
+    in_units_of_y,
     survivors,
+    told_in_units_of_y,
     warn_about_end,
 )
 from ._parameters import hidden_activations, near_miss, refuse_what_does_nothing
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 REPLACED = (
     *("coefs_", "intercepts_", "_networks", "_slopes", "_no_improvement_count"),
     *("loss_curve_", "best_loss_", "validation_scores_", "best_validation_score_"),
+    *("noise_scale_", "min_scale_"),
 )
 """Attributes that not every fit sets, so that a new one must not leave an old one's behind."""
 
@@ -179,15 +182,16 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             listeners.append(bridge)
         # A member that diverged is reported in this room's own words.
         with warnings.catch_warnings(action="ignore", category=DivergedWarning):
-            return train(
+            result = train(
                 plan.members,
                 problem.X,
                 problem.y,
                 device=self.device,
                 dtype="float32" if dtype == np.float32 else "float64",
-                callbacks=listeners,
+                callbacks=[told_in_units_of_y(listener, problem) for listener in listeners],
                 states=plan.states,
             )
+        return in_units_of_y(result, problem)
 
     def _take(
         self,
@@ -205,10 +209,11 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             self, result, plan, problem, kept, fresh=fresh, incremental=incremental
         )
         networks = [result.networks[i] for i in kept]
+        fitted = self._fitted_by_networks(networks, problem, dtype)
         if fresh:
             for name in REPLACED:
                 self.__dict__.pop(name, None)
-        self._set(self._fitted_by_networks(networks, problem, dtype) | curves)
+        self._set(fitted | curves)
         warn_about_end(self, result, incremental=incremental)
 
     def _set(self, attributes: dict[str, Any]) -> None:

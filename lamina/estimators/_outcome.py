@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from lamina._errors import DivergedError, DivergedWarning
 from lamina._typing import FloatArray
-from lamina.heads import Normal
 from lamina.nn import Network
-from lamina.stack import Adaptive, InverseScaling, MemberState, StackResult
+from lamina.stack import Adaptive, EpochReport, InverseScaling, MemberState, StackResult
 
+from ._losses import is_squared_error
 from ._members import LastTraining, Plan
 from ._parameters import optimizer, schedule
 from ._problem import Problem
@@ -26,6 +26,34 @@ if TYPE_CHECKING:
     from ._mlp import BaseMLP
 
 History = dict[str, list[float]]
+Listener = Callable[[EpochReport], bool | None]
+
+
+def in_units_of_y(result: StackResult, problem: Problem) -> StackResult:
+    """Return the result with losses of y itself, and scores that are what was monitored."""
+    columns = dict(result.columns)
+    if problem.loss_shift:
+        for name in ("train_loss", "valid_loss"):
+            columns[name] = columns[name] + problem.loss_shift
+    if problem.by_likelihood:
+        columns["valid_score"] = -columns["valid_loss"]
+    return dataclasses.replace(result, columns=columns)
+
+
+def told_in_units_of_y(listener: Listener, problem: Problem) -> Listener:
+    """Return a callback of the engine that passes reports on in the same units."""
+
+    def told(report: EpochReport) -> bool | None:
+        valid_loss = report.valid_loss + problem.loss_shift
+        same = dataclasses.replace(
+            report,
+            train_loss=report.train_loss + problem.loss_shift,
+            valid_loss=valid_loss,
+            valid_score=-valid_loss if problem.by_likelihood else report.valid_score,
+        )
+        return listener(same)
+
+    return told
 
 
 def survivors(mlp: BaseMLP, result: StackResult) -> list[int]:
@@ -182,7 +210,7 @@ def _last_loss(
     """Return the last loss; L-BFGS with several targets has it in nats, which are converted."""
     if not losses:
         return math.nan
-    if mlp.solver != "lbfgs" or not isinstance(problem.head, Normal) or problem.n_raw == 1:
+    if mlp.solver != "lbfgs" or not is_squared_error(problem.head) or problem.n_raw == 1:
         return losses[-1]
     weight = len(problem.y) if problem.weight is None else float(problem.weight.sum())
     norms = [sum(float((w**2).sum()) for w, _ in net.layers()) for net in result.networks]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ACTIVATION_NAMES = frozenset({*ACTIVATIONS, "logistic", "swish"})
 SOLVERS = frozenset({"adam", "adamw", "lbfgs", "muon", "rmsprop", "sgd"})
 LEARNING_RATES = frozenset({"adaptive", "constant", "cosine", "invscaling", "one_cycle"})
-REGRESSION_LOSSES = frozenset({"squared_error", "normal", "poisson"})
+REGRESSION_LOSSES = frozenset({"squared_error", "normal", "heteroscedastic", "mixture", "poisson"})
 CLASSIFICATION_LOSSES = frozenset({"log_loss", "bernoulli", "categorical"})
 
 

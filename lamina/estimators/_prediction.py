@@ -9,8 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
+from torch.distributions import Independent, Normal
 
 from lamina._typing import Array, FloatArray
+from lamina.distributions import Predictive, mixture_of, predictive
 from lamina.heads import Head
 from lamina.nn import Network
 
@@ -38,6 +40,59 @@ def mean_over_members(networks: Sequence[Network], head: Head, X: Any) -> FloatA
 def _mean(network: Network, head: Head, X: Any) -> FloatArray:
     mean: FloatArray = head.mean(torch.from_numpy(raw_outputs(network, X))).numpy()
     return mean
+
+
+def predictive_distribution(
+    networks: Sequence[Network],
+    head: Head,
+    X: Any,
+    *,
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    noise: FloatArray | None = None,
+) -> Predictive:
+    """Return the mixture of the members' distributions of y = loc + scale·z, in float64.
+
+    Parameters
+    ----------
+    networks : sequence of Network
+        The members; their head speaks of z.
+    head : Head
+        What their raw outputs mean.
+    X : ndarray or CSR of shape (N, D)
+        Inputs.
+    loc, scale : float or array-like of shape (T,)
+        How the target was standardised.
+    noise : ndarray of shape (T,) or None
+        For least squares, the standard deviation of z around the raw outputs.
+    """
+    members = []
+    for network in networks:
+        raw = torch.from_numpy(raw_outputs(network, X)).double()
+        if noise is None:
+            dist = head.distribution(raw)
+        else:
+            dist = Independent(Normal(raw, torch.from_numpy(noise).expand_as(raw)), 1)
+        members.append(predictive(dist, loc=loc, scale=scale))
+    return mixture_of(members)
+
+
+def noise_scale(
+    networks: Sequence[Network], X: Any, y: FloatArray, weight: FloatArray | None
+) -> FloatArray:
+    """Return the root mean squared residual (T,) over rows and members, never quite 0.
+
+    It is at least the rounding error of the largest target, so that a perfect fit has a density.
+    """
+    largest = np.abs(y).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    mean = np.zeros(y.shape[1])
+    for network in networks:
+        residual = (raw_outputs(network, X).astype(np.float64) - y) / unit
+        mean += np.average(residual**2, axis=0, weights=weight) / len(networks)
+    rounding = float(np.finfo(networks[0].layers()[0][0].dtype).eps)
+    noise: FloatArray = unit * np.maximum(np.sqrt(mean), rounding)
+    return noise
 
 
 class _SparseRun:

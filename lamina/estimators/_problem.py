@@ -33,6 +33,11 @@ class Problem:
         Class numbers by which a validation split is stratified.
     attributes : dict
         What else the fitted estimator needs: a classifier its labels.
+    loss_shift : float
+        Nats to add to the losses that the engine reports, so that they are those of y itself
+        where the head is trained on a standardised target.
+    by_likelihood : bool
+        Whether held-out rows are judged by the head's error and not by its score.
     """
 
     X: Any
@@ -43,6 +48,8 @@ class Problem:
     weight: FloatArray | None
     numbers: IntArray | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
+    loss_shift: float = 0.0
+    by_likelihood: bool = False
 
     @property
     def rows(self) -> IntArray:

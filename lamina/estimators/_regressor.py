@@ -5,24 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from lamina._typing import DtypeName, FloatArray
-from lamina.heads import Head, Normal, Poisson, get_head
+from lamina._typing import DtypeName
+from lamina.heads import Head
 from lamina.nn import Activation
 
-from ._inputs import check_new_data, check_training_data, refuse_text_target
-from ._mlp import BaseMLP
 from ._parameters import REGRESSOR_CONSTRAINTS
-from ._prediction import mean_over_members
-from ._problem import Problem
-from ._weights import check_weights
+from ._regression import Regression
 
 
-class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
-    r"""A feedforward network that predicts one number or several.
+class MLPRegressor(Regression):
+    r"""A feedforward network that predicts one number or several, and how they are spread.
 
     A drop-in for scikit-learn's class of this name: every parameter there has its name, place
     and default here, and means the same. The network minimises
@@ -30,13 +25,20 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
     .. math:: \frac{1}{\sum_n w_n} \sum_n w_n E(a(x_n), y_n)
               + \frac{\alpha}{2 \sum_n w_n} \lVert W \rVert^2
 
-    where E is half the squared error, half the Poisson deviance, or what the head says.
+    where E is half the squared error, half the Poisson deviance, or what the head says. A head
+    with a scale of its own is trained on the standardised target z = (y - m)/s, and everything
+    that comes out is in units of y again: the losses are those of the density of y,
+
+    .. math:: -\ln p(y \mid x) = -\ln p(z \mid x) + \sum_t \ln s_t
 
     Parameters
     ----------
-    loss : {"squared_error", "poisson", "normal"} or Head, default="squared_error"
-        What the raw outputs a mean: the prediction itself, or the logarithm of the expected
-        count with "poisson", which needs targets of at least 0. "normal" is "squared_error".
+    loss : str or Head, default="squared_error"
+        What the raw outputs a mean. "squared_error": the prediction itself. "poisson": the
+        logarithm of the expected count; needs targets of at least 0. "normal": a normal
+        distribution with one learnt scale for each target. "heteroscedastic": one whose scale
+        depends on the inputs. "mixture": three normal components. A head says all else, for
+        example ``Normal("per_row", beta=0.5)`` or ``Quantiles()``.
     hidden_layer_sizes : int or sequence of int, default=(100,)
         Units of each hidden layer; ``()`` makes a linear model.
     activation : str, Activation or sequence of them, default="relu"
@@ -116,7 +118,8 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
     loss_curve_ : list of float
         Loss of each epoch, a mean over its batches while they are trained.
     validation_scores_, best_validation_score_ : list of float, float, or None
-        R² on the held-out rows.
+        R² on the held-out rows. For a loss that describes more than the mean, minus the loss
+        there: the mean log density.
     n_iter_, t_ : int
         Epochs of the last call, and samples seen in all.
     n_layers_, n_outputs_ : int
@@ -127,10 +130,17 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
         Features of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, where ``X`` had names that are all texts.
+    noise_scale_ : ndarray of shape (n_targets,)
+        Root mean squared residual over the rows of the last call, in units of y: the standard
+        deviation that `predict_dist` gives least squares. Only with least squares.
+    min_scale_ : ndarray of shape (n_targets,)
+        The floor of the scales in units of y: the head's ``min_scale``, 0.001 unless said
+        otherwise, times the standard deviation of the fitted targets. Only with a learnt scale.
 
     See Also
     --------
     MLPClassifier : The same for labels.
+    MixtureDensityRegressor : Mixtures of normals, with training that suits them.
 
     Notes
     -----
@@ -149,6 +159,10 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
       gradient is that of the sum. "lbfgs" compares losses along the gradient, so it minimises
       the sum itself, in ``history_`` too; scikit-learn mixes the two there.
 
+    With ``warm_start`` and ``partial_fit`` the target is standardised as in the first call. A
+    constant target has s = 1. `Quantiles` have no density: their loss is the pinball loss of
+    the standardised target.
+
     References
     ----------
     .. [1] C. M. Bishop and H. Bishop, Deep Learning: Foundations and Concepts, chapter 6, 2024,
@@ -164,6 +178,15 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
     ...                      random_state=0).fit(X, y)
     >>> model.predict([[0.5]]).round(1).tolist(), round(model.score(X, y), 3)
     ([1.0], 1.0)
+
+    With a spread that depends on the inputs:
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = X[:, 0] + (0.1 + 0.2 * (X[:, 0] > 0)) * rng.normal(size=100)
+    >>> model = MLPRegressor("heteroscedastic", 20, "tanh", solver="lbfgs", alpha=1.0,
+    ...                      random_state=0).fit(X, y)
+    >>> model.predict([[-0.8], [0.8]], return_std=True)[1].round(1).tolist()
+    [0.1, 0.3]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = REGRESSOR_CONSTRAINTS
@@ -275,48 +298,3 @@ class MLPRegressor(RegressorMixin, BaseMLP):  # type: ignore[misc]
             The regressor after one more epoch.
         """
         return self._fit(X, y, sample_weight, incremental=True)
-
-    def _problem(
-        self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, incremental: bool, classes: Any
-    ) -> Problem:
-        X, y = check_training_data(self, X, y, dtype=self.dtype, reset=fresh, numeric_target=True)
-        refuse_text_target(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        head = self._head_of_fit()
-        targets = head.targets(y)
-        return Problem(
-            X=X,
-            y=targets,
-            head=head,
-            n_raw=head.n_raw(head.n_targets(targets)),
-            out_activation="exp" if isinstance(head, Poisson) else "identity",
-            weight=check_weights(sample_weight, X),
-        )
-
-    def _head_of_fit(self) -> Head:
-        return Normal() if self.loss == "squared_error" else get_head(self.loss)
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the predicted targets: the mean of the head, and of the members.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictions in the precision of the network.
-        """
-        check_is_fitted(self)
-        mean = mean_over_members(self.networks_, self._head, check_new_data(self, X))
-        return mean.ravel() if mean.shape[1] == 1 else mean
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: several targets are fine, counts are not negative."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.positive_only = self.loss == "poisson" or isinstance(self.loss, Poisson)
-        return tags

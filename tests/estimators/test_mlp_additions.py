@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from lamina.estimators import MLPClassifier, MLPRegressor
-from lamina.heads import Bernoulli, Categorical, Custom, Normal, Poisson
+from lamina.heads import Bernoulli, Categorical, Custom, Mixture, Normal, Poisson
 from lamina.nn import ACTIVATIONS, LeakyReLU, Sigmoid
 from lamina.stack import Member, train
 
@@ -147,7 +147,9 @@ def test_dropout_is_off_when_predicting():
 
 HEADS = [
     (MLPRegressor, TARGET, "squared_error", Normal()),
-    (MLPRegressor, TARGET, "squared_error", "normal"),
+    (MLPRegressor, TARGET, "normal", Normal("shared")),
+    (MLPRegressor, TARGET, "heteroscedastic", Normal("per_row")),
+    (MLPRegressor, TARGET, "mixture", Mixture(3)),
     (MLPRegressor, np.abs(TARGET), "poisson", Poisson()),
     (MLPClassifier, CLASSES, "log_loss", Categorical()),
     (MLPClassifier, CLASSES, "log_loss", "categorical"),
