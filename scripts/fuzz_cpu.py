@@ -201,9 +201,12 @@ def distance(one: StackResult, two: StackResult, k: int) -> float:
 
 
 def calm(result: StackResult, k: int) -> bool:
-    """Return whether a member's squared gradients are far from overflowing."""
+    """Return whether a member's gradients are small enough for a comparison.
+
+    Roundings of huge ones are as large as others that decide where a weight goes.
+    """
     losses = result.columns["train_loss"][result.columns["member"] == k]
-    return bool((np.abs(losses) < 1e12).all())
+    return bool((np.abs(losses) < 1e4).all())
 
 
 def complaint(case: Case) -> str:

@@ -1,4 +1,4 @@
-"""Heads of learnt scales and mixtures in machine code, and raw outputs that inputs do not reach."""
+"""Learnt scales and mixtures in machine code, and raw outputs that inputs do not reach."""
 
 from __future__ import annotations
 
