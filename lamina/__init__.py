@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         estimators,
         experiments,
         heads,
+        inspection,
         nn,
         plots,
         stack,
@@ -50,8 +51,8 @@ _HOMES = {
 }
 
 _ROOMS = (
-    *("datasets", "distributions", "estimators", "experiments", "heads", "nn", "plots"),
-    *("stack", "tables"),
+    *("datasets", "distributions", "estimators", "experiments", "heads", "inspection", "nn"),
+    *("plots", "stack", "tables"),
 )
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "estimators",
     "experiments",
     "heads",
+    "inspection",
     "load",
     "nn",
     "plots",

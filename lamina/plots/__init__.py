@@ -1,6 +1,7 @@
 """Matplotlib pictures: they take arrays and axes, return axes, and open no window."""
 
 from ._activation_curves import plot_activations
+from ._calibration import plot_coverage, plot_pit, plot_reliability, plot_sharpness
 from ._decisions import plot_classes, plot_decision, plot_decision_panels
 from ._figure import figure_numbers, save_figure
 from ._history import plot_history
@@ -14,12 +15,16 @@ __all__ = [
     "panels",
     "plot_activations",
     "plot_classes",
+    "plot_coverage",
     "plot_decision",
     "plot_decision_panels",
     "plot_history",
+    "plot_pit",
     "plot_predictions",
     "plot_regression",
+    "plot_reliability",
     "plot_residuals",
+    "plot_sharpness",
     "save_figure",
     "style",
 ]
