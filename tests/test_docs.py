@@ -38,6 +38,12 @@ def blocks(page, language):
     ]
 
 
+def need(page):
+    """Skip where a package is missing that a page says it needs: ``<!-- needs: name -->``."""
+    for name in re.findall(r"^<!-- needs: (\w+) -->$", page.read_text("utf-8"), re.MULTILINE):
+        pytest.importorskip(name)
+
+
 def commands():
     """Return every command after a ``$`` in the console blocks of all pages."""
     return [
@@ -53,6 +59,7 @@ def commands():
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
 )
 def test_python_blocks_run_in_order(page, tmp_path, monkeypatch, capsys):
+    need(page)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
