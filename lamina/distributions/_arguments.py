@@ -151,6 +151,15 @@ def row_numbers(rows: Any, n_rows: int) -> IntArray:
 
 def row_index(index: Any, n_rows: int) -> IntArray | slice:
     """Return what picks rows out of arrays and keeps the axis of rows."""
+    picked = _row_index(index, n_rows)
+    if n_rows and not len(range(n_rows)[picked] if isinstance(picked, slice) else picked):
+        raise ParameterError(
+            f"rows must be picked, one or more. Got {shown(index)}, which picks none."
+        )
+    return picked
+
+
+def _row_index(index: Any, n_rows: int) -> IntArray | slice:
     if isinstance(index, slice):
         return index
     places = np.asarray(index)

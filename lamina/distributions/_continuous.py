@@ -33,7 +33,7 @@ class Continuous(Univariate):
         return searched_extrema(self)
 
     def _log_slope(self, y: FloatArray) -> FloatArray:
-        """Return the derivative of the log density; 0 where it is not known."""
+        """Return the derivative of the log density; 0 where it is not known: no step is taken."""
         return np.zeros_like(y)
 
     def _reach(self, log_threshold: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -62,9 +62,9 @@ def predictive(dist: td.Distribution, *, loc: Any = 0.0, scale: Any = 1.0) -> Pr
         raise ParameterError(
             f"dist must be a torch.distributions.Distribution. Got {type(dist).__name__}."
         )
-    if len(dist.batch_shape) != 1 or len(dist.event_shape) > 1:
+    if len(dist.batch_shape) != 1 or len(dist.event_shape) > 1 or not dist.batch_shape[0]:
         raise ParameterError(
-            "dist must have batch shape (N,) and event shape () or (T,). "
+            "dist must have batch shape (N,), N of at least 1, and event shape () or (T,). "
             f"Got {tuple(dist.batch_shape)} and {tuple(dist.event_shape)}. "
             "Wrap it into torch.distributions.Independent if the last axis is one of targets."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,11 +42,11 @@ def highest_density(
     # Where p < t there is at most t times the length, and less than outside / 2 beyond the ends.
     lowest = np.log(outside / 2) - np.log(ends[:, 3] - ends[:, 0])
     lowest = np.minimum(lowest, highest)
+    shape = _shape(*dist._reach(lowest), extrema, counts, heights)
 
     def inside(places: IntArray, depth: FloatArray) -> tuple[FloatArray, FloatArray]:
         part = dist._take(places)
-        crossings = _crossings(part, -depth, extrema[places], counts[places], heights[places])
-        rows, falls, y = crossings
+        rows, falls, y = _crossings(part, -depth, shape.of(places))
         sign = np.where(falls, 1.0, -1.0)
         # Each crossing stands on its own row of a second axis of length one.
         at = part._take(rows)
@@ -59,30 +59,42 @@ def highest_density(
     start = -np.clip(dist._log_pdf(ends[:, 1:3]).min(axis=1), lowest, highest)
     tolerance = np.full(len(dist), 1e-13)
     depth = increasing_roots(inside, -highest, -lowest, start, tolerance)
-    rows, _, y = _crossings(dist, -depth - dist._plateau, extrema, counts, heights)
+    rows, _, y = _crossings(dist, -depth - dist._plateau, shape)
     return [
         piece.reshape(-1, 2) for piece in np.split(y, np.searchsorted(rows, range(1, len(dist))))
     ]
 
 
-def _crossings(
-    dist: Continuous,
-    log_threshold: FloatArray,
-    extrema: FloatArray,
-    counts: IntArray,
-    heights: FloatArray,
-) -> tuple[IntArray, Array, FloatArray]:
-    """Return row, whether the density falls, and place of each crossing, from left to right."""
+class _Shape(NamedTuple):
+    """Ends and extrema from left to right (N, E + 2), padded with NaN, and log heights there."""
+
+    places: FloatArray
+    heights: FloatArray
+
+    def of(self, rows: IntArray) -> _Shape:
+        return _Shape(self.places[rows], self.heights[rows])
+
+
+def _shape(
+    low: FloatArray, high: FloatArray, extrema: FloatArray, counts: IntArray, heights: FloatArray
+) -> _Shape:
     n_rows = len(extrema)
-    low, high = dist._reach(log_threshold)
     nothing = np.full((n_rows, 1), -np.inf)
-    ends = np.column_stack([low, extrema, np.full(n_rows, np.nan)])
+    places = np.column_stack([low, extrema, np.full(n_rows, np.nan)])
     values = np.column_stack([nothing, heights, nothing])
     last = np.arange(n_rows), counts + 1
-    ends[last], values[last] = high, -np.inf
-    above = values >= log_threshold[:, None]
-    rows, stretch = np.nonzero((above[:, 1:] != above[:, :-1]) & ~np.isnan(ends[:, 1:]))
-    left, right = ends[rows, stretch], ends[rows, stretch + 1]
+    places[last], values[last] = high, -np.inf
+    return _Shape(places, values)
+
+
+def _crossings(
+    dist: Continuous, log_threshold: FloatArray, shape: _Shape
+) -> tuple[IntArray, Array, FloatArray]:
+    """Return row, whether the density falls, and place of each crossing, from left to right."""
+    above = shape.heights >= log_threshold[:, None]
+    known = ~np.isnan(shape.places[:, 1:])
+    rows, stretch = np.nonzero((above[:, 1:] != above[:, :-1]) & known)
+    left, right = shape.places[rows, stretch], shape.places[rows, stretch + 1]
     falls = above[rows, stretch]
     sign = np.where(falls, -1.0, 1.0)
     own, target = dist._take(rows), log_threshold[rows]

@@ -54,7 +54,8 @@ class TorchDistribution(Continuous):
     dist: td.Distribution
     loc: FloatArray
     scale: FloatArray
-    _per_row: ClassVar[tuple[str, ...]] = ("loc", "scale")
+    middle: FloatArray
+    _per_row: ClassVar[tuple[str, ...]] = ("loc", "scale", "middle")
 
     def __init__(self, dist: td.Distribution, *, rows: Any = None) -> None:
         if len(dist.batch_shape) != 1 or dist.event_shape:
@@ -76,6 +77,9 @@ class TorchDistribution(Continuous):
                 f"no cdf is known of {type(dist).__name__}. Give it a method cdf, as torch's own "
                 "distributions have."
             )
+        # A point that is surely inside the support, to look at in the place of one that is not.
+        self.middle = np.zeros(n_rows)
+        self.middle = self._z_quantile(np.full((n_rows, 1), 0.5))[:, 0]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -120,13 +124,21 @@ class TorchDistribution(Continuous):
     def _log_pdf(self, y: FloatArray) -> FloatArray:
         z = self._standardised(y)
         inside = self._inside(z)
-        safe = np.where(inside, z, self._central()[:, None])
+        safe = np.where(inside, z, self.middle[:, None])
         logs = self._by_torch(self.dist.log_prob, safe) - np.log(self.scale)[:, None]
         return np.where(inside, logs, -np.inf)
 
-    def _central(self) -> FloatArray:
-        """Return a point (N,) that is surely inside the support."""
-        return self._z_quantile(np.full((len(self), 1), 0.5))[:, 0]
+    def _log_slope(self, y: FloatArray) -> FloatArray:
+        z = self._standardised(y)
+        inside = self._inside(z)
+        at = torch.from_numpy(np.where(inside, z, self.middle[:, None]).T.copy()).requires_grad_()
+        with torch.enable_grad():
+            total = self.dist.log_prob(at).sum()
+            if not total.requires_grad:  # the density does not depend on y, or not by torch
+                return np.zeros_like(y)
+            (slope,) = torch.autograd.grad(total, at)
+        told = np.nan_to_num(slope.numpy().T) / self.scale[:, None]
+        return np.where(inside, told, 0.0)
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return self._tail(self._standardised(y), upper=False)
@@ -201,7 +213,8 @@ class TorchDistribution(Continuous):
             part = self._take(rows[places])
             lower, above = part._tail(z[:, None], False)[:, 0], part._tail(z[:, None], True)[:, 0]
             goal = target[places]
-            return np.where(goal > 0.5, (1 - goal) - above, lower - goal), np.zeros_like(z)
+            density = part._by_torch(part.dist.log_prob, z[:, None])[:, 0]
+            return np.where(goal > 0.5, (1 - goal) - above, lower - goal), np.exp(density)
 
         middle = low[inner] + 0.5 * (high[inner] - low[inner])
         tolerance = 1e-14 * np.minimum(target, 1 - target)

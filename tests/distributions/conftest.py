@@ -62,9 +62,13 @@ def torch_cases():
         "lognormal": td.LogNormal(real(N), 0.3 * above(N)),
         "gamma": td.Gamma(1 + above(N), above(N)),
         "beta": td.Beta(1 + above(N), 1 + above(N)),
+        "inverse gamma": td.InverseGamma(3 + above(N), above(N)),
         "gumbel": td.Gumbel(real(N), above(N)),
         "transformed": td.TransformedDistribution(
             td.Normal(real(N), 0.3 * above(N)), [td.ExpTransform(), td.AffineTransform(1.0, 2.0)]
+        ),
+        "transformed row by row": td.TransformedDistribution(
+            td.Laplace(real(N), above(N)), [td.AffineTransform(real(N), above(N))]
         ),
     }
 

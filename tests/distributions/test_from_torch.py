@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import distributions as td
 
 from lamina.distributions import (
@@ -141,6 +142,7 @@ def test_the_target_is_put_back_into_its_units():
     [
         (td.Normal(torch.zeros(3, 2), 1.0), r"batch shape \(N,\)"),
         (td.Normal(0.0, 1.0), r"batch shape \(N,\)"),
+        (td.Normal(torch.zeros(0), torch.ones(0)), "N of at least 1"),
         (td.Categorical(torch.ones(3, 2)), "a class has no mean"),
         (td.Geometric(torch.full((3,), 0.5)), "is discrete"),
         (td.VonMises(torch.zeros(3), torch.ones(3)), "no cdf is known of VonMises"),
@@ -157,6 +159,69 @@ def test_what_cannot_be_told_gets_one_sentence(dist, message):
 def test_a_wrong_scale_gets_one_sentence(scale):
     with pytest.raises(ValueError, match="scale must"):
         predictive(td.Normal(torch.zeros(3), torch.ones(3)), scale=scale)
+
+
+class Logistic(td.Distribution):
+    """A distribution as a user writes it: density and cdf, and nothing else."""
+
+    arg_constraints = {"loc": td.constraints.real}  # noqa: RUF012 - torch's own way
+    support = td.constraints.real
+
+    def __init__(self, loc, validate_args=None):
+        self.loc = loc
+        super().__init__(loc.shape, validate_args=validate_args)
+
+    def cdf(self, value):
+        return torch.sigmoid(value - self.loc)
+
+    def log_prob(self, value):
+        z = value - self.loc
+        return -z - 2 * torch.nn.functional.softplus(-z)
+
+
+def test_a_users_own_distribution_needs_a_density_and_a_cdf():
+    loc = np.array([0.0, 5.0])
+    mine, truth = predictive(Logistic(torch.from_numpy(loc))), stats.logistic(loc)
+    np.testing.assert_allclose(mine.mean(), truth.mean(), atol=1e-8)
+    np.testing.assert_allclose(mine.std(), truth.std(), rtol=1e-7)
+    np.testing.assert_allclose(mine.quantile(0.01), truth.ppf(0.01), rtol=1e-12)
+    np.testing.assert_allclose(mine.mode(), loc, atol=1e-6)
+    np.testing.assert_allclose(mine.entropy(), 2, rtol=1e-8)
+    np.testing.assert_allclose(mine.crps(loc), 2 * np.log(2) - 1, rtol=1e-7)
+    assert mine.quantile([0.0, 1.0]).tolist() == [[-np.inf, np.inf]] * 2
+
+
+def test_moments_that_do_not_exist_are_not_made_up():
+    mine = predictive(td.Cauchy(torch.zeros(1), torch.ones(1)))
+    assert np.isnan(mine.mean()[0])
+    assert not np.isfinite(mine.std()[0])
+
+
+class Nameless(Logistic):
+    """It does not say what its parameters are."""
+
+    arg_constraints = {}  # noqa: RUF012
+
+
+def test_rows_need_named_parameters():
+    with pytest.raises(ValueError, match="Nameless does not say what its parameters are"):
+        predictive(Nameless(torch.zeros(2)))
+    flow = td.TransformedDistribution(
+        td.Normal(torch.zeros(2), torch.ones(2)), [td.PowerTransform(torch.ones(2))]
+    )
+    with pytest.raises(ValueError, match="PowerTransform has parameters of its own"):
+        predictive(flow)
+    with pytest.raises(ValueError, match=r"batch shape \(N,\) and event shape \(\)"):
+        TorchDistribution(td.Normal(torch.zeros(2, 2), 1.0))
+
+
+def test_the_edge_of_a_support():
+    mine = predictive(td.Exponential(torch.ones(1)))
+    assert mine.cdf([[-1.0, 0.0, np.inf]]).tolist() == [[0.0, 0.0, 1.0]]
+    assert mine.pdf([[-1.0]]).tolist() == [[0.0]]
+    box = predictive(td.Uniform(torch.zeros(1), torch.ones(1)))
+    assert box.cdf([[-1.0, 0.25, 2.0]]).tolist() == [[0.0, 0.25, 1.0]]
+    assert box.quantile([0.0, 1.0]).tolist() == [[0.0, 1.0]]
 
 
 def test_predicting_leaves_torchs_stream_alone(case):

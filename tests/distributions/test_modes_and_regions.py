@@ -34,7 +34,9 @@ def test_no_mode_is_missing_and_none_is_invented(dist):
     # Maxima of the grid that stand out from their surroundings by more than rounding.
     middle = density[1:-1]
     tops = 1 + np.flatnonzero(
-        (middle > density[:-2] * (1 + 1e-12)) & (middle >= density[2:]) & (middle > 1e-300)
+        (middle > density[:-2] * (1 + 1e-12))
+        & (middle > density[2:] * (1 + 1e-12))
+        & (middle > 1e-300)
     )
     for top in tops:
         near = (places >= y[top - 1]) & (places <= y[min(top + 1, len(y) - 1)])
@@ -47,13 +49,12 @@ def test_the_density_is_lower_on_both_sides_of_a_mode(dist):
     loc, scale, weight = parts(dist)
     modes = dist.modes()
     for place, height in zip(modes.locations[0], modes.heights[0], strict=True):
-        # As narrow as the narrowest component that matters there.
-        terms = weight * stats.norm.pdf(place, loc, scale)
-        step = 1e-2 * scale[terms > 1e-6 * terms.max()].min()
+        # As narrow as the narrowest component that may matter there.
+        step = 1e-2 * scale[np.abs(place - loc) < 60 * scale].min()
         sides = np.array([place - step, place + step])
         if step > 1e3 * np.spacing(abs(place)):
             assert (
-                stats.norm.pdf(sides[:, None], loc, scale) @ weight <= height * (1 + 1e-13)
+                stats.norm.pdf(sides[:, None], loc, scale) @ weight <= height * (1 + 1e-12)
             ).all()
 
 
@@ -101,7 +102,8 @@ def test_a_region_holds_its_level_between_points_of_equal_density(level, dist):
     fine = np.spacing(np.abs(pieces)).max() < 1e-9 * scale.min()
     if fine:
         inside = sum(cdf(dist, high) - cdf(dist, low) for low, high in pieces)
-        assert inside == pytest.approx(level, abs=1e-9)
+        # Where a piece begins at a maximum, its width is the square root of a rounding error.
+        assert inside == pytest.approx(level, abs=1e-7)
         borders = stats.norm.pdf(pieces.ravel()[:, None], loc, scale) @ weight
         np.testing.assert_allclose(borders, borders[0], rtol=1e-6)
     central = dist.interval(level)[0]
