@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
 from lamina._checks import check_real
 from lamina._errors import DataError
@@ -159,16 +159,16 @@ def temperature(
     values = class_scores("logits", logits)
     table = np.column_stack([np.zeros_like(values), values]) if values.ndim == 1 else values
     codes, known = class_numbers(y, len(table), table.shape[1], classes)
-    gaps = _gaps(table)  # (N, K), at most 0
-    best, at_bound = _best_temperature(gaps, codes, lowest)
+    others, own = _parts(_gaps(table), codes)
+    best, at_bound = _best_temperature(others, own, lowest)
     around = best if math.isfinite(best) else 1.0
     ends = min(math.log(around), 0.0) - 1.5, max(math.log(around), 0.0) + 1.5
-    logs = np.linspace(max(ends[0], -_LARGEST_LOG), min(ends[1], _LARGEST_LOG), 61)
-    curve = [(float(t), _nll(gaps, codes, float(t))) for t in np.exp(logs)]
+    logs = np.linspace(max(ends[0], -_LARGEST_LOG), min(ends[1], _LARGEST_LOG), 41)
+    curve = [(float(t), _nll(others, own, float(t))) for t in np.exp(logs)]
     return TemperatureResult(
         temperature=best,
-        nll_before=_nll(gaps, codes, 1.0),
-        nll_after=_nll(gaps, codes, best),
+        nll_before=_nll(others, own, 1.0),
+        nll_after=_nll(others, own, best),
         at_bound=at_bound,
         n_samples=len(table),
         classes=known,
@@ -190,28 +190,36 @@ def _divided(values: FloatArray, by: float) -> FloatArray:
     return quotient
 
 
-def _nll(gaps: FloatArray, codes: IntArray, at: float) -> float:
+def _parts(gaps: FloatArray, codes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the gaps of all but a highest class, (N, K - 1), and that of the right one, (N,)."""
+    below = np.ones(gaps.shape, dtype=bool)
+    below[np.arange(len(gaps)), gaps.argmax(axis=1)] = False
+    others: FloatArray = gaps[below].reshape(len(gaps), -1)
+    own: FloatArray = gaps[np.arange(len(codes)), codes]
+    return others, own
+
+
+def _nll(others: FloatArray, own: FloatArray, at: float) -> float:
     """Return the mean of -ln p of the right class at a temperature."""
-    scaled = _divided(gaps, at)
-    own = scaled[np.arange(len(codes)), codes]
-    # Halves and not sums, since the sum of very large errors may be beyond float64.
-    errors = logsumexp(scaled, axis=1) - own
+    errors = np.log1p(np.exp(_divided(others, at)).sum(axis=1)) - _divided(own, at)
+    # Shares and not a sum, since the sum of very large errors may be beyond float64.
     return float((errors / len(errors)).sum())
 
 
-def _best_temperature(gaps: FloatArray, codes: IntArray, lowest: float) -> tuple[float, bool]:
+def _best_temperature(others: FloatArray, own: FloatArray, lowest: float) -> tuple[float, bool]:
     """Return the temperature with the lowest error, and whether it is the lowest allowed."""
-    unit = float(-gaps.min())
+    unit = float(-others.min())
     if unit == 0:
         return 1.0, False  # equal logits: every temperature gives the same
-    scaled = gaps / unit
-    own = scaled[np.arange(len(codes)), codes]
+    others, own = others / unit, own / unit
 
     def slope(log_beta: float) -> float:
-        proba = softmax(scaled * math.exp(log_beta), axis=1)
-        return float((np.einsum("nk,nk->n", proba, scaled) - own).mean())
+        shares = np.exp(others * math.exp(log_beta))
+        mean = np.einsum("nk,nk->n", shares, others) / (1 + shares.sum(axis=1))
+        return float((mean - own).mean())
 
-    if (scaled.mean(axis=1) - own).mean() >= 0:
+    n_classes = others.shape[1] + 1
+    if (others.sum(axis=1) / n_classes - own).mean() >= 0:
         return math.inf, False
     end = min(math.log(unit) - math.log(lowest), _LARGEST_LOG)
     if not own.any() or slope(end) <= 0:
@@ -221,7 +229,5 @@ def _best_temperature(gaps: FloatArray, codes: IntArray, lowest: float) -> tuple
         start -= 2.0
         if start < -_LARGEST_LOG:
             return math.inf, False
-    if slope(end) == 0:
-        return unit * math.exp(-end), False
     log_beta = float(brentq(slope, start, end, xtol=1e-15, rtol=4 * np.finfo(float).eps))
     return unit * math.exp(-log_beta), False

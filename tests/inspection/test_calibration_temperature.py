@@ -179,7 +179,7 @@ def test_the_curve_is_lowest_at_the_temperature(rng):
     at, errors = result.curve.T
     assert errors.min() >= result.nll_after
     assert at[0] < 1 < result.temperature < at[-1]
-    assert errors[30] == pytest.approx(log_loss(y, softmax(logits / at[30], axis=1)))
+    assert errors[20] == pytest.approx(log_loss(y, softmax(logits / at[20], axis=1)))
 
 
 def test_wrong_calls_get_one_sentence():
