@@ -23,13 +23,14 @@ def full_batch(
     learning_rate: float = 0.01,
     epochs: int = 500,
     rows: Array | None = None,
+    init: str | Network = "torch",
 ) -> Member:
-    """Return a member that Adam trains on all its rows at once, from nn.Linear's start."""
+    """Return a member that Adam trains on all its rows at once, by default from nn.Linear."""
     return Member(
         tuple(hidden),
         activation,
         head,
-        init="torch",
+        init=init,
         seed=seed,
         rows=rows,
         batch_size=n_rows,
