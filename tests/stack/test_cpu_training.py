@@ -160,7 +160,8 @@ def long_training(n_members, n=20_000, **settings):
 def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
     n, members_n, watched, n_threads, tmp_path
 ):
-    members, X, y = long_training(members_n)
+    # Short epochs: at least one ends in time, on a busy machine and under sanitizers too.
+    members, X, y = long_training(members_n, n=3_000)
     path = tmp_path / "cut.ckpt"
     callbacks = [lambda report: None] if watched else []
     n_threads(n)
@@ -168,7 +169,7 @@ def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
         cut = train(members, X, y, backend="cpu", checkpoint=path, callbacks=callbacks)
         waited = time.monotonic() - later.at
     # A step takes some 100 µs; the rest is for busy machines.
-    assert waited < 2.0
+    assert waited < 10.0
     assert cut.interrupted
     assert cut.status == ["stopped"] * members_n
     assert cut.n_epochs[0] >= 1
