@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--dtype", choices=("float32", "float64"), default="float32")
     parser.add_argument("--widths", type=int, nargs="*", default=list(WIDTHS))
     parser.add_argument("--batches", type=int, nargs="*", default=list(BATCHES))
-    parser.add_argument("--operations", type=float, default=2e9, help="least work per timing")
+    parser.add_argument("--operations", type=float, default=1e10, help="least work per timing")
     arguments = parser.parse_args()
     for cores in sorted({1, usable_cores()}):
         torch.set_num_threads(cores)
