@@ -23,7 +23,9 @@ if TYPE_CHECKING:
         tables,
     )
     from lamina._errors import DataError, DivergedError, FileError, LaminaError, ParameterError
+    from lamina.distributions import Predictive
     from lamina.estimators import (
+        MixtureDensityRegressor,
         MLPClassifier,
         MLPRegressor,
         TableClassifier,
@@ -42,8 +44,10 @@ _HOMES = {
     "LaminaError": "lamina._errors",
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
+    "MixtureDensityRegressor": "lamina.estimators",
     "Network": "lamina.nn",
     "ParameterError": "lamina._errors",
+    "Predictive": "lamina.distributions",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
     "load": "lamina.estimators",
@@ -62,8 +66,10 @@ __all__ = [
     "LaminaError",
     "MLPClassifier",
     "MLPRegressor",
+    "MixtureDensityRegressor",
     "Network",
     "ParameterError",
+    "Predictive",
     "TableClassifier",
     "TableRegressor",
     "__version__",

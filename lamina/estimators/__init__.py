@@ -1,9 +1,18 @@
 """Estimators with scikit-learn's interface, trained by the stack; saving and loading."""
 
 from ._classifier import MLPClassifier
+from ._mixture_density import MixtureDensityRegressor
 from ._persistence import load, save
 from ._regressor import MLPRegressor
 from ._table_classifier import TableClassifier
 from ._table_regressor import TableRegressor
 
-__all__ = ["MLPClassifier", "MLPRegressor", "TableClassifier", "TableRegressor", "load", "save"]
+__all__ = [
+    "MLPClassifier",
+    "MLPRegressor",
+    "MixtureDensityRegressor",
+    "TableClassifier",
+    "TableRegressor",
+    "load",
+    "save",
+]

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Layer: TypeAlias = tuple[FloatArray, FloatArray]
 Monitor: TypeAlias = Literal["train_loss", "valid_loss", "valid_score"]
 
+QUIET = 0.1
+"""Factor of the first weights into raw outputs whose biases begin at the data's own values."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Plan:
@@ -54,7 +57,7 @@ def make_plan(
     """
     random_state = private_random_state(mlp.random_state)
     sizes = (problem.X.shape[1], *hidden_sizes(mlp), problem.n_raw)
-    first = _drawn(mlp, sizes, random_state) if before is None else None
+    first = mlp._first_layers(sizes, random_state) if before is None else None
     train, valid = problem.rows, None
     if mlp.early_stopping and mlp.solver != "lbfgs":
         numbers = None if problem.numbers is None else problem.numbers[train]
@@ -63,9 +66,10 @@ def make_plan(
     seeds = [seed, *spawn_seeds(seed, mlp.n_members - 1)] if mlp.n_members > 1 else [seed]
 
     if first is not None:
-        others = [_drawn(mlp, sizes, np.random.RandomState(s % 2**32)) for s in seeds[1:]]
+        streams = [np.random.RandomState(s % 2**32) for s in seeds[1:]]
+        drawn = [first, *(mlp._first_layers(sizes, stream) for stream in streams)]
         last = problem.head.start(problem.head.targets(problem.y[train]))
-        starts: Sequence[Network] = [_network(mlp, layers, last) for layers in [first, *others]]
+        starts: Sequence[Network] = [_network(mlp, layers, last) for layers in drawn]
     else:
         assert before is not None
         starts = before
@@ -81,7 +85,9 @@ def make_plan(
     return Plan(members, states, len(train))
 
 
-def _drawn(mlp: BaseMLP, sizes: Sequence[int], random_state: np.random.RandomState) -> list[Layer]:
+def sklearns_draw(
+    mlp: BaseMLP, sizes: Sequence[int], random_state: np.random.RandomState
+) -> list[Layer]:
     """Draw weights and biases exactly as scikit-learn does; the output has the last c too."""
     hidden = hidden_activations(mlp)
     rule = [*hidden, hidden[-1]] if hidden else "identity"
@@ -89,9 +95,12 @@ def _drawn(mlp: BaseMLP, sizes: Sequence[int], random_state: np.random.RandomSta
 
 
 def _network(mlp: BaseMLP, layers: list[Layer], last: Array | None) -> Network:
-    """Return the first network; ``last`` are biases of the raw outputs that the head asks for."""
+    """Return the first network; ``last`` are biases of the raw outputs that the head asks for.
+
+    Then the last weights begin small, so that the first distributions are about those.
+    """
     if last is not None:
-        layers = [*layers[:-1], (layers[-1][0], last)]
+        layers = [*layers[:-1], (QUIET * layers[-1][0], last)]
     return Network.from_arrays(layers, hidden_activations(mlp) or "identity")
 
 
@@ -121,6 +130,7 @@ def _pattern(
     """Return what all members share."""
     solver = optimizer(mlp)
     exact = isinstance(solver, LBFGS)
+    batch_size = len(train) if exact else _batch_size(mlp, len(train))
     several = is_squared_error(problem.head) and problem.n_raw > 1
     everything = valid is None and len(train) == problem.X.shape[0]
     return Member(
@@ -130,7 +140,7 @@ def _pattern(
         rows=None if everything else train,
         validation_rows=valid,
         sample_weight=problem.weight,
-        batch_size=len(train) if exact else _batch_size(mlp, len(train)),
+        batch_size=batch_size,
         optimizer=solver,
         learning_rate=float(mlp.learning_rate_init),
         schedule=schedule(mlp),
@@ -138,7 +148,7 @@ def _pattern(
         alpha=float(mlp.alpha),
         dropout=float(mlp.dropout),
         clip_norm=None if mlp.clip_norm is None else float(mlp.clip_norm),
-        max_epochs=1 if incremental else int(mlp.max_iter),
+        max_epochs=1 if incremental else mlp._epochs(len(train), batch_size),
         patience=None if exact else float(mlp.n_iter_no_change),
         tol=float(mlp.tol),
         monitor=_monitor(problem, valid),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,7 +20,7 @@ from lamina.nn import Activation, Network
 from lamina.stack import EpochReport, StackResult, train
 
 from ._callbacks import CallbackBridge
-from ._members import LastTraining, Plan, make_plan
+from ._members import LastTraining, Layer, Plan, make_plan, sklearns_draw
 from ._outcome import (
     History,
     fitted_attributes,
@@ -64,6 +64,11 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     best_loss_: float | None
     validation_scores_: list[float] | None
     best_validation_score_: float | None
+
+    _runs_its_course: ClassVar[bool] = False
+    """Whether all epochs are meant to be run, so that their end is no reason to warn."""
+
+    max_iter: int | Literal["auto"]
 
     _networks: list[Network] | None = None
     _slopes: list[FloatArray | None] | None = None
@@ -162,7 +167,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not incremental and getattr(self, "_skl_callbacks", None):
             metadata = None if sample_weight is None else {"sample_weight": sample_weight}
             data = {"X": X, "y": y, "metadata": metadata}
-            epochs = self.max_iter if self.n_members == 1 else None
+            epochs = plan.members[0].max_epochs if self.n_members == 1 else None
             fitted = self._fitted_by_report(problem, dtype)
             bridge = CallbackBridge(self, data, fitted, max_epochs=epochs)
         result = self._train(plan, problem, dtype, bridge)
@@ -170,6 +175,16 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if bridge is not None:
             bridge.finish()
         return self
+
+    def _first_layers(
+        self, sizes: Sequence[int], random_state: np.random.RandomState
+    ) -> list[Layer]:
+        """Draw weights and biases of a member."""
+        return sklearns_draw(self, sizes, random_state)
+
+    def _epochs(self, n_rows: int, batch_size: int) -> int:
+        """Return the most epochs of a training on so many rows."""
+        return int(self.max_iter)
 
     def _train(
         self, plan: Plan, problem: Problem, dtype: np.dtype[Any], bridge: CallbackBridge | None

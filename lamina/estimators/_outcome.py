@@ -99,7 +99,7 @@ def warn_about_end(mlp: BaseMLP, result: StackResult, *, incremental: bool) -> N
         return
     if mlp.solver == "lbfgs":
         _warn_about_lbfgs(mlp, result)
-    elif "epochs" in result.status and not incremental:
+    elif "epochs" in result.status and not incremental and not mlp._runs_its_course:
         warnings.warn(
             f"Stochastic Optimizer: Maximum iterations ({mlp.max_iter}) reached and the "
             "optimization hasn't converged yet.",
@@ -116,7 +116,7 @@ def _warn_about_lbfgs(mlp: BaseMLP, result: StackResult) -> None:
     ):
         if status == "converged" or "StopIteration" in message:
             continue
-        n_iter = min(n_epochs, mlp.max_iter)
+        n_iter = min(n_epochs, int(mlp.max_iter))
         more = (
             f"\nIncrease the number of iterations to improve the convergence "
             f"(max_iter={mlp.max_iter})."

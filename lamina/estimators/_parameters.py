@@ -93,6 +93,22 @@ CONSTRAINTS: dict[str, list[Any]] = {
 """What both estimators allow; `loss` and `class_weight` are added by each."""
 
 REGRESSOR_CONSTRAINTS = {**CONSTRAINTS, "loss": [Names(set(REGRESSION_LOSSES)), Head]}
+MIXTURE_CONSTRAINTS = {
+    **{
+        name: CONSTRAINTS[name]
+        for name in (
+            *("hidden_layer_sizes", "activation", "batch_size", "learning_rate_init"),
+            *("random_state", "verbose", "early_stopping", "validation_fraction", "dropout"),
+            *("weight_decay", "clip_norm", "n_members", "device", "dtype"),
+        )
+    },
+    "n_components": [Interval(Integral, 1, None, closed="left")],
+    "covariance_type": [Names({"spherical", "diag", "full"})],
+    "solver": [Names(set(SOLVERS) - {"lbfgs"})],
+    "learning_rate": [Names({"constant", "cosine", "one_cycle"})],
+    "max_iter": [Names({"auto"}), Interval(Integral, 1, None, closed="left")],
+    "min_scale": [Interval(Real, 0, None, closed="left")],
+}
 CLASSIFIER_CONSTRAINTS = {
     **CONSTRAINTS,
     "loss": [Names(set(CLASSIFICATION_LOSSES)), Head],

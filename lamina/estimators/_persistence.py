@@ -17,6 +17,7 @@ KINDS = {
     "Network": "lamina.nn",
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
+    "MixtureDensityRegressor": "lamina.estimators",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
 }
@@ -55,7 +56,7 @@ def save(model: object, path: Path) -> None:
 
     Parameters
     ----------
-    model : Network, MLPClassifier, MLPRegressor, TableClassifier or TableRegressor
+    model : Network or an estimator of lamina.estimators
         The model. An estimator has to be fitted.
     path : str or path-like
         The folder to write. Missing parents are made; a saved model in its place is replaced;
@@ -104,7 +105,7 @@ def load(path: Path) -> Any:
 
     Returns
     -------
-    Network, MLPClassifier, MLPRegressor, TableClassifier or TableRegressor
+    Network or an estimator of lamina.estimators
         The model, ready to predict.
 
     Raises

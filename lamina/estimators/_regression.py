@@ -60,13 +60,14 @@ class Regression(RegressorMixin, BaseMLP):  # type: ignore[misc]
         head = self._head_of_fit()
         targets = head.targets(y)
         weight = check_weights(sample_weight, X)
+        X, learnt = self._learn_inputs(X, weight)
         used = slice(None) if weight is None else weight > 0
         if not incremental:
             warn_about_ties(head, targets[used])
         scaler = self._scaler_of(
             head, targets[used], None if weight is None else weight[used], fresh
         )
-        attributes: dict[str, Any] = {"_scaler": scaler}
+        attributes: dict[str, Any] = {"_scaler": scaler, **learnt}
         shift = 0.0
         if scaler is not None:
             targets = scaler.transform(targets)
@@ -142,7 +143,7 @@ class Regression(RegressorMixin, BaseMLP):  # type: ignore[misc]
             Standard deviations in units of y. Only with ``return_std=True``.
         """
         check_is_fitted(self)
-        inputs = check_new_data(self, X)
+        inputs = self._inputs(check_new_data(self, X))
         mean = mean_over_members(self.networks_, self._head, inputs)
         if self._scaler is not None:
             mean = self._scaler.mean_ + self._unit(self._scaler) * mean.astype(np.float64)
@@ -172,7 +173,15 @@ class Regression(RegressorMixin, BaseMLP):  # type: ignore[misc]
             If the loss is a bare function, which describes no distribution.
         """
         check_is_fitted(self)
-        return self._distribution(check_new_data(self, X))
+        return self._distribution(self._inputs(check_new_data(self, X)))
+
+    def _learn_inputs(self, X: Any, weight: FloatArray | None) -> tuple[Any, dict[str, Any]]:
+        """Return the inputs as the networks take them, and the attributes that `_inputs` needs."""
+        return X, {}
+
+    def _inputs(self, X: Any) -> Any:
+        """Return checked inputs as the networks take them."""
+        return X
 
     def _distribution(self, inputs: Any) -> Predictive:
         """Return the distribution from checked inputs."""
@@ -238,14 +247,19 @@ class Regression(RegressorMixin, BaseMLP):  # type: ignore[misc]
             several targets the joint one.
         """
         dist = self.predict_dist(X)
-        targets = self._head.targets(np.asarray(y))
-        if targets.shape != (len(dist), dist.n_targets):
-            raise DataError(
-                f"y must have {dist.n_targets} target(s) for each of the {len(dist)} rows of X. "
-                f"Got shape {np.shape(y)}."
-            )
+        targets = self._observed(y, len(dist), dist.n_targets)
         logs = dist.log_prob(targets[:, 0] if dist.n_targets == 1 else targets)
         return float(np.average(logs, weights=check_weights(sample_weight, targets)))
+
+    def _observed(self, y: Any, n_rows: int, n_targets: int) -> FloatArray:
+        """Return targets (N, T) that belong to the rows of a prediction."""
+        targets: FloatArray = self._head.targets(np.asarray(y))
+        if targets.shape != (n_rows, n_targets):
+            raise DataError(
+                f"y must have {n_targets} target(s) for each of the {n_rows} rows of X. "
+                f"Got shape {np.shape(y)}."
+            )
+        return targets
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what describes the fitted regressor as JSON, and its arrays."""

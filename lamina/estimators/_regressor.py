@@ -183,7 +183,7 @@ class MLPRegressor(Regression):
 
     >>> rng = np.random.default_rng(0)
     >>> y = X[:, 0] + (0.1 + 0.2 * (X[:, 0] > 0)) * rng.normal(size=100)
-    >>> model = MLPRegressor("heteroscedastic", 20, "tanh", solver="lbfgs", alpha=1.0,
+    >>> model = MLPRegressor("heteroscedastic", 20, "tanh", solver="lbfgs", alpha=1.0, tol=1e-3,
     ...                      random_state=0).fit(X, y)
     >>> model.predict([[-0.8], [0.8]], return_std=True)[1].round(1).tolist()
     [0.1, 0.3]
