@@ -42,11 +42,12 @@ format: $(READY)  ## write the formatting that check asks for
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(READY)  ## time a single fit and a stack, and score tables, beside others
+bench: $(READY)  ## time a single fit and a stack, score tables and distributions, beside others
 	$(BIN)/python -m benchmarks.single_fit
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.against_jax
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.distributions
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.scaling
 

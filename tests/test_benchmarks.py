@@ -17,6 +17,7 @@ SMALL = {
     "against_jax": ["--members=2", "--samples=200", "--epochs=1", "--repeats=1"],
     "roofline": ["--widths", "8", "--batches", "32", "--operations=1e5"],
     "scaling": ["--largest=1000", "--no-memory"],
+    "distributions": ["--rows=60", "--test=20", "--seeds=1", "--steps=5", "--draws=20"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -29,6 +30,7 @@ SMALL = {
         ("roofline", "torch share", {"8"}),
         ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
         ("tables", "boosting", {"wine"}),
+        ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),
     ],
 )
 def test_a_benchmark_prints_a_row_a_case(name, column, cases, root):

@@ -62,7 +62,7 @@ def turning_points() -> Values:
     """Find where the forward curve turns, and count the solutions at some heights."""
 
     def slope(x: float) -> float:
-        return 1 - 3 / np.cosh(2 * x) ** 2
+        return float(1 - 3 / np.cosh(2 * x) ** 2)
 
     x = brentq(slope, 0.0, 1.0)
     heights = [0.0, 0.25, 0.65, 0.66, 1.0, 2.0]
