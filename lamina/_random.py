@@ -30,6 +30,8 @@ SPLIT = 4
 """Purpose: which rows are held out for validation."""
 SAMPLE = 5
 """Purpose: draws from the predictive distribution of a row."""
+NOISE = 6
+"""Purpose: noise on the inputs."""
 
 MASK64 = (1 << 64) - 1
 """A seed modulo 2**64 is ``seed & MASK64``."""

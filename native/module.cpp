@@ -125,7 +125,10 @@ MemberSpec spec_of(const nb::dict& d) {
     s.dropout = item<double>(d, "dropout");
     s.decoupled = item<bool>(d, "decoupled");
     const auto keys = item<std::vector<std::uint32_t>>(d, "keys");
-    for (std::size_t i = 0; i < 3; ++i) s.keys[i] = keys.at(i);
+    const auto noise_keys = item<std::vector<std::uint32_t>>(d, "noise_keys");
+    for (std::size_t i = 0; i < 3; ++i) s.keys[i] = keys.at(i), s.noise_keys[i] = noise_keys.at(i);
+    s.input_noise = item<double>(d, "input_noise");
+    s.noise_values = item<std::vector<double>>(d, "noise_values");
     s.batch_size = item<std::ptrdiff_t>(d, "batch_size");
     return s;
 }
@@ -147,6 +150,8 @@ void check_layout(const MemberSpec& s) {
         in = layer.out;
     }
     require(!s.layers.empty() && s.n_weights <= s.n_total && s.batch_size > 0, "sizes");
+    const std::size_t n_values = s.noise_values.size();
+    require(s.input_noise == 0 || (n_values > 0 && (n_values & (n_values - 1)) == 0), "noise values");
     require(s.n_shared >= 0 && s.n_shared <= in, "shared outputs");
 }
 
@@ -277,7 +282,7 @@ NB_MODULE(_native, m) {
     m.doc() = "Training loops in machine code; lamina.stack uses them.";
     // Objects that live as long as the process are no error; its user must not read of them.
     nb::set_leak_warnings(false);
-    m.attr("INTERFACE") = 2;  // that of lamina/stack/_extension.py
+    m.attr("INTERFACE") = 3;  // that of lamina/stack/_extension.py
     m.attr("ACTIVATIONS") = listed(activation_names);
     m.attr("HEADS") = listed(head_names);
     m.attr("OPTIMIZERS") = listed(optimizer_names);

@@ -36,6 +36,9 @@ struct MemberSpec {
     double alpha, weight_decay, clip_norm, dropout;  // clip_norm < 0: none
     bool decoupled;
     std::uint32_t keys[3];  // of the dropout masks
+    double input_noise;
+    std::uint32_t noise_keys[3];
+    std::vector<double> noise_values;  // equally likely, a power of two of them
     std::ptrdiff_t batch_size;
 };
 

@@ -15,6 +15,7 @@ class MemberTrainer final : public Trainer {
         reserve(spec_.batch_size);
         gradient_.resize(std::size_t(spec_.n_total));
         scratch_.resize(pack_size<T>);
+        for (double z : spec_.noise_values) noise_.push_back(T(spec_.input_noise) * T(z));
     }
 
     double epoch(const Buffers& buffers, const Epoch& e, const std::atomic<bool>& stop) override {
@@ -25,6 +26,7 @@ class MemberTrainer final : public Trainer {
             if (stop.load(std::memory_order_relaxed)) break;
             const std::ptrdiff_t n = std::min(spec_.batch_size, e.n_rows - start);
             gather(e.order + start, n);
+            if (spec_.input_noise > 0) add_noise(n, e.steps_before + step);
             forward_batch(theta, n, e.steps_before + step);
             double weight = 0;
             const double error = head(e.order + start, n, e.weights, weight);
@@ -52,7 +54,7 @@ class MemberTrainer final : public Trainer {
     MemberSpec spec_;
     Rows rows_;
     std::vector<double> errors_;
-    std::vector<T> x_, y_, raw_, error_, lanes_, delta_, below_, gradient_, scratch_, space_, mask_;
+    std::vector<T> x_, y_, raw_, error_, lanes_, delta_, below_, gradient_, scratch_, space_, noise_;
     std::vector<std::int64_t> labels_;
     std::vector<std::vector<T>> before_, after_, fed_, masks_;  // by hidden layer
 
@@ -135,21 +137,36 @@ class MemberTrainer final : public Trainer {
         with_function<T>(layer, [&](auto f) { map<T>(n * layer.out, a, h, f); });
     }
 
-    void fill_mask(T* mask, std::ptrdiff_t n, std::ptrdiff_t width, std::int64_t step, int layer) {
+    // Call use(b, j, word) with a random word for each row and unit of one step and layer.
+    template <class Use>
+    static void with_words(const std::uint32_t (&keys)[3], std::ptrdiff_t n, std::ptrdiff_t width,
+                           std::int64_t step, int layer, Use use) {
         const std::int64_t place = step * 64 + layer;
-        const auto row_key = std::uint32_t(spec_.keys[0] + std::uint64_t(place) * 0x9E3779B9u);
-        const auto unit_key =
-            spec_.keys[1] ^ std::uint32_t(std::uint64_t(place) * 0x85EBCA6Bu + spec_.keys[2]);
-        const auto threshold = std::uint32_t(std::nearbyint(spec_.dropout * (1 << 24)));
-        const T scale = T(1 / (1 - spec_.dropout));
+        const auto row_key = std::uint32_t(keys[0] + std::uint64_t(place) * 0x9E3779B9u);
+        const auto unit_key = keys[1] ^ std::uint32_t(std::uint64_t(place) * 0x85EBCA6Bu + keys[2]);
         for (std::ptrdiff_t b = 0; b < n; ++b) {
             const std::uint32_t row = mix(std::uint32_t(b) * 0x2545F491u + row_key);
-            T* m = mask + b * width;
-            for (std::ptrdiff_t j = 0; j < width; ++j) {
-                const std::uint32_t unit = (std::uint32_t(j) * 0x632BE59Bu) ^ unit_key;
-                m[j] = (mix(row + unit) & 0xFFFFFFu) >= threshold ? scale : T(0);
-            }
+            for (std::ptrdiff_t j = 0; j < width; ++j)
+                use(b, j, mix(row + ((std::uint32_t(j) * 0x632BE59Bu) ^ unit_key)));
         }
+    }
+
+    void fill_mask(T* mask, std::ptrdiff_t n, std::ptrdiff_t width, std::int64_t step, int layer) {
+        const auto threshold = std::uint32_t(std::nearbyint(spec_.dropout * (1 << 24)));
+        const T scale = T(1 / (1 - spec_.dropout));
+        with_words(spec_.keys, n, width, step, layer, [=](std::ptrdiff_t b, std::ptrdiff_t j, std::uint32_t u) {
+            mask[b * width + j] = (u & 0xFFFFFFu) >= threshold ? scale : T(0);
+        });
+    }
+
+    void add_noise(std::ptrdiff_t n, std::int64_t step) {
+        const std::ptrdiff_t d = rows_.n_features;
+        const auto last = std::uint32_t(noise_.size() - 1);
+        T* x = x_.data();
+        const T* values = noise_.data();
+        with_words(spec_.noise_keys, n, d, step, 0, [=](std::ptrdiff_t b, std::ptrdiff_t j, std::uint32_t u) {
+            x[b * d + j] += values[u & last];
+        });
     }
 
     // Fill delta_ with the gradient on the raw outputs; return the weighted mean error.

@@ -121,6 +121,7 @@ def settings_of(
         "weight_decay": float(rng.choice([0, 0, 0.01, 0.3])),
         "alpha": float(rng.choice([0, 0, 0.1, 2.0])),
         "dropout": float(rng.choice([0, 0, 0.2, 0.6, 0.99])),
+        "input_noise": float(rng.choice([0, 0, 0.3])),
         "clip_norm": [None, None, 0.1, 5.0][rng.integers(4)],
         "shuffle": bool(rng.integers(4)),
         "keep_best": [True, False, "auto"][rng.integers(3)],

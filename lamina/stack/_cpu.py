@@ -14,13 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lamina._random import DROPOUT, MASK64, ORDER, generator
+from lamina._random import DROPOUT, MASK64, NOISE, ORDER
 from lamina._typing import FloatArray, IntArray
 from lamina.heads import Categorical, Head, Mixture, Normal
 from lamina.nn import ACTIVATIONS, Activation
 
 from ._data import DenseRows, Rows
+from ._dropout import keys_of
 from ._extension import instruction_set, native
+from ._noise import normal_values
 from ._optimizers import RMSprop
 from ._task import Task
 
@@ -124,7 +126,10 @@ def _spec(run: GroupRun, task: Task) -> dict[str, Any]:
         "weight_decay": member.weight_decay,
         "clip_norm": -1.0 if member.clip_norm is None else member.clip_norm,
         "dropout": member.dropout,
-        "keys": [int(k) for k in generator(member.seed, DROPOUT).integers(0, 2**32, size=3)],
+        "keys": keys_of(member.seed, DROPOUT),
+        "input_noise": member.input_noise,
+        "noise_keys": keys_of(member.seed, NOISE),
+        "noise_values": normal_values().tolist() if member.input_noise else [],
         "batch_size": task.batch_size,
     }
 

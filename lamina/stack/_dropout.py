@@ -49,7 +49,52 @@ def _mix_(x: Tensor) -> Tensor:
     return _shift_xor_(x, 16)
 
 
-class DropoutPlan:
+def keys_of(seed: int, purpose: int) -> list[int]:
+    """Return the three words from which a member's hashes for one purpose begin."""
+    return [int(word) for word in generator(seed, purpose).integers(0, 2**32, size=3)]
+
+
+class Hashes:
+    """Random words that are a function of seed, step, layer, row and unit.
+
+    Parameters
+    ----------
+    seeds : sequence of length K
+        Each member's seed.
+    purpose : int
+        What the words are for; other purposes have other words.
+    device : torch.device
+        Where they are wanted.
+    """
+
+    def __init__(self, seeds: Sequence[int], purpose: int, device: torch.device) -> None:
+        self._keys = np.array([keys_of(seed, purpose) for seed in seeds])  # (K, 3)
+        self._taken: IntArray = np.zeros(len(seeds), dtype=np.int64)
+        self._device = device
+
+    def begin_epoch(self, taken: IntArray) -> None:
+        """Set how many steps each member has taken before this epoch."""
+        self._taken = taken.copy()
+
+    def words(self, n_rows: int, width: int, step: int, layer: int) -> Tensor:
+        """Return words ``(K, B, H)`` as int32 for one step of the epoch and one layer."""
+        place = (self._taken + step) * 64 + layer
+        row_key = self._words(self._keys[:, 0] + place * _GOLDEN)
+        unit_key = self._words(self._keys[:, 1] ^ (place * 0x85EBCA6B + self._keys[:, 2]))
+        rows = _mix_(self._count(n_rows, 0x2545F491)[None, :] + row_key[:, None])  # (K, B)
+        units = self._count(width, 0x632BE59B)[None, :] ^ unit_key[:, None]  # (K, H)
+        return _mix_(rows[:, :, None] + units[:, None, :])
+
+    def _words(self, values: np.ndarray) -> Tensor:
+        """Return int64 values modulo 2**32 as int32 on the device."""
+        return torch.from_numpy(values.astype(np.uint32).view(np.int32)).to(self._device)
+
+    def _count(self, n: int, factor: int) -> Tensor:
+        """Return 0, factor, 2·factor, … modulo 2**32."""
+        return torch.arange(n, dtype=torch.int32, device=self._device) * _signed(factor)
+
+
+class DropoutPlan(Hashes):
     """Masks of a group whose members have their own rates and seeds.
 
     Parameters
@@ -61,33 +106,12 @@ class DropoutPlan:
     """
 
     def __init__(self, seeds: Sequence[int], rates: Sequence[float], like: Tensor) -> None:
-        words = [generator(seed, DROPOUT).integers(0, 2**32, size=3) for seed in seeds]
-        self._keys = np.array(words, dtype=np.int64)  # (K, 3)
-        self._taken: IntArray = np.zeros(len(seeds), dtype=np.int64)
+        super().__init__(seeds, DROPOUT, like.device)
         p = torch.tensor(rates, dtype=torch.float64)[:, None, None]
         self._threshold = (p * 2**24).round().to(torch.int32).to(like.device)
         self._scale = (1 / (1 - p)).to(like.dtype).to(like.device)
-        self._device = like.device
-
-    def begin_epoch(self, taken: IntArray) -> None:
-        """Set how many steps each member has taken before this epoch."""
-        self._taken = taken.copy()
 
     def fill_mask(self, mask: Tensor, step: int, layer: int) -> None:
         """Write the masks ``(K, B, H)`` of one step of the epoch and one layer."""
-        _, n_rows, width = mask.shape
-        place = (self._taken + step) * 64 + layer
-        row_key = self._words(self._keys[:, 0] + place * _GOLDEN)
-        unit_key = self._words(self._keys[:, 1] ^ (place * 0x85EBCA6B + self._keys[:, 2]))
-        rows = _mix_(self._count(n_rows, 0x2545F491)[None, :] + row_key[:, None])  # (K, B)
-        units = self._count(width, 0x632BE59B)[None, :] ^ unit_key[:, None]  # (K, H)
-        u = _mix_(rows[:, :, None] + units[:, None, :]).bitwise_and_((1 << 24) - 1)
+        u = self.words(*mask.shape[1:], step, layer).bitwise_and_((1 << 24) - 1)
         torch.mul(u >= self._threshold, self._scale, out=mask)
-
-    def _words(self, values: np.ndarray) -> Tensor:
-        """Return int64 values modulo 2**32 as int32 on the device."""
-        return torch.from_numpy(values.astype(np.uint32).view(np.int32)).to(self._device)
-
-    def _count(self, n: int, factor: int) -> Tensor:
-        """Return 0, factor, 2·factor, … modulo 2**32."""
-        return torch.arange(n, dtype=torch.int32, device=self._device) * _signed(factor)

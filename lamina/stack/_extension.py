@@ -12,7 +12,7 @@ from typing import Literal
 from lamina._checks import check_choice
 
 MODULE = "lamina.stack._native"
-INTERFACE = 2
+INTERFACE = 3
 """Number that the extension must have; raised with every change of what it and Python exchange."""
 
 VARIABLE = "LAMINA_INSTRUCTION_SET"

@@ -20,7 +20,7 @@ from lamina._typing import Array
 from lamina.heads import Head, Normal, get_head
 from lamina.nn import Activation, Initialisation, Network, get_activation
 
-from ._optimizers import Optimizer, get_optimizer
+from ._optimizers import LBFGS, Optimizer, get_optimizer
 from ._schedules import Schedule, get_schedule
 
 Monitor: TypeAlias = Literal["auto", "train_loss", "valid_loss", "valid_score"]
@@ -75,6 +75,9 @@ class Member:
         α of the formula, scikit-learn's penalty: divided by the weight of the batch.
     dropout : float, default=0.0
         Share of hidden units that are switched off in each training step, in [0, 1).
+    input_noise : float, default=0.0
+        Standard deviation of normal noise that is added to every input in each training step,
+        in the units of X; it favours functions that are flat around the rows.
     clip_norm : float or None, default=None
         Largest Euclidean norm of this member's gradient.
     max_epochs : int, default=200
@@ -120,6 +123,7 @@ class Member:
     weight_decay: float = 0.0
     alpha: float = 0.0
     dropout: float = 0.0
+    input_noise: float = 0.0
     clip_norm: float | None = None
     max_epochs: int = 200
     patience: float | None = None
@@ -152,8 +156,13 @@ class Member:
 
     def _check_numbers(self) -> None:
         check_real("learning_rate", self.learning_rate, 0.0, open_minimum=True)
-        for name in ("weight_decay", "alpha"):
+        for name in ("weight_decay", "alpha", "input_noise"):
             check_real(name, getattr(self, name), 0.0)
+        if self.input_noise and isinstance(self.optimizer, LBFGS):
+            raise ParameterError(
+                "input_noise must be 0 with optimizer='lbfgs', which needs the same error in "
+                f"each step. Got {self.input_noise}."
+            )
         check_real("dropout", self.dropout, 0.0, 1.0, open_maximum=True)
         if self.clip_norm is not None:
             check_real("clip_norm", self.clip_norm, 0.0, open_minimum=True)

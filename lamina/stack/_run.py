@@ -18,6 +18,7 @@ from ._dropout import DropoutPlan
 from ._evaluate import Validation
 from ._layers import layer_views, pieces_of, unit_mask, workspace
 from ._ledger import RUNNING, Ledger
+from ._noise import NoisePlan
 from ._optimizers import Optimizer
 from ._parameters import Layout
 from ._passes import Program
@@ -124,11 +125,11 @@ class GroupRun:
         tasks, theta = self.tasks, self.theta
         n_hidden = self.layout.n_layers - 1
         hidden = [pieces_of(tasks, i) for i in range(n_hidden)]
+        seeds = [task.member.seed for task in tasks]
         rates = [task.member.dropout for task in tasks]
-        dropout = None
-        if any(rates) and n_hidden:
-            seeds = [task.member.seed for task in tasks]
-            dropout = DropoutPlan(seeds, rates, theta)
+        dropout = DropoutPlan(seeds, rates, theta) if any(rates) and n_hidden else None
+        noises = [task.member.input_noise for task in tasks]
+        self.noise = NoisePlan(seeds, noises, theta) if any(noises) else None
         widths = self.layout.sizes[1:-1]
         self.program = Program(
             layers=layer_views(self.layout, theta, self.grad),

@@ -101,6 +101,8 @@ def train_epoch(run: GroupRun) -> tuple[FloatArray, FloatArray]:
     losses: list[Tensor] = []
     if run.program.dropout is not None:
         run.program.dropout.begin_epoch(run.ledger.step[run.ids])
+    if run.noise is not None:
+        run.noise.begin_epoch(run.ledger.step[run.ids])
     for s, batch in enumerate(run.batches.epoch(run.ledger.epoch[run.ids])):
         losses.append(train_step(run, batch, s, rates[s], plain_rates[s]))
     total = torch.stack(losses).sum(dim=0, dtype=torch.float64)
@@ -123,14 +125,17 @@ def train_step(run: GroupRun, batch: Batch, step: int, rate: Column, plain: Colu
 def objective(run: GroupRun, batch: Batch, step: int | None) -> Tensor:
     """Fill the gradient of the batch's objective; return its value times the batch's share."""
     space = run.spaces[batch.x.shape[1]]
-    raw = forward(run.program, batch.x, space, step)
+    x = batch.x
+    if run.noise is not None and step is not None:
+        x = run.noise.added_to(x, step)
+    raw = forward(run.program, x, space, step)
     error, delta = run.head.error_and_gradient(raw, batch.y)
     if isinstance(batch.scale, float) and isinstance(batch.share, float):
         loss = error.sum(dim=1).mul_(batch.scale * batch.share)
     else:
         loss = (error * torch.as_tensor(batch.scale).squeeze(-1)).sum(dim=1).mul_(batch.share)
     torch.mul(delta, batch.scale, out=space.delta[-1])
-    backward(run.program, batch.x, space)
+    backward(run.program, x, space)
     if run.penalized:
         l2_penalty(run, batch, loss)
     return loss

@@ -222,6 +222,7 @@ CHANGES = {
     "weight_decay": 0.1,
     "alpha": 0.1,
     "dropout": 0.3,
+    "input_noise": 0.1,
     "clip_norm": 1.0,
     "max_epochs": 6,
     "patience": 3,

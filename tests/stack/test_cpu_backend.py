@@ -183,6 +183,7 @@ OPTIONS = {
         "hidden_layer_sizes": (9, 8, 7, 6, 5),
     },
     "dropout": {"dropout": 0.3},
+    "input noise": {"input_noise": 0.3},
     "much dropout": {"dropout": 0.95, "activation": "softplus"},
     "dropout of prelu": {"dropout": 0.3, "activation": "prelu"},
     "weights": {"sample_weight": WEIGHTS},

@@ -592,6 +592,9 @@ def spec(**changes):
         "nesterov": False,
         "n_steps": 0,
         "keys": [0, 0, 0],
+        "input_noise": 0.0,
+        "noise_keys": [0, 0, 0],
+        "noise_values": [],
         "batch_size": 4,
         "clip_norm": -1.0,
         **dict.fromkeys(
@@ -657,6 +660,7 @@ def test_arrays_that_do_not_fit_the_member_are_refused(changes, what):
         ({}, np.ones((5, 2), int), np.ones((5, 1)), "dtype of x"),
         ({"head": "categorical"}, np.ones((5, 2)), np.ones(5, np.int64), "classes"),
         ({"head": "categorical"}, np.ones((5, 2)), -np.ones(5, np.int64), "classes"),
+        ({"input_noise": 1.0}, np.ones((5, 2)), np.ones((5, 1)), "noise values"),
         ({"n_shared": 2}, np.ones((5, 2)), np.ones((5, 1)), "shared outputs"),
         ({"head": "mixture"}, np.ones((5, 2)), np.ones((5, 1)), "columns of y"),
         (

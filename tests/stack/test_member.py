@@ -97,8 +97,9 @@ WRONG_SETTINGS = [
     ),
     (
         {"head": "norml"},
-        "head must be one of 'bernoulli', 'categorical', 'normal', 'poisson'. Got 'norml'. "
-        "Did you mean 'normal'?",
+        "head must be one of 'bernoulli', 'categorical', 'heteroscedastic', 'mixture', "
+        "'multivariate_normal', 'negative_binomial', 'normal', 'poisson', 'quantiles'. "
+        "Got 'norml'. Did you mean 'normal'?",
     ),
     (
         {"optimizer": 1},
