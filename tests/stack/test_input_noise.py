@@ -118,7 +118,7 @@ def test_alone_is_together_and_training_can_go_on(backend, tmp_path):
 
 
 def test_what_cannot_be():
-    with pytest.raises(ParameterError, match="input_noise must be a finite number in .* Got -1"):
+    with pytest.raises(ParameterError, match=r"input_noise must be a finite number in .* Got -1"):
         Member(input_noise=-1)
     with pytest.raises(ParameterError, match="input_noise must be 0 with optimizer='lbfgs'"):
         Member(input_noise=0.1, optimizer="lbfgs")
