@@ -26,6 +26,7 @@ from ._callbacks import CallbackBridge
 from ._members import private_random_state
 from ._prediction import mean_over_members
 from ._table_recipe import PRESETS, Preset, make_members
+from ._table_spread import HeldOut
 from ._table_training import Listener, Progress, fitted_while_training, train_members
 from ._weights import check_weights
 
@@ -38,6 +39,8 @@ class TableTarget:
     head: Head
     codes: IntArray | None  # class numbers, for stratified folds
     attributes: dict[str, Any]
+    monitor: Literal["valid_loss", "valid_score"]
+    start: Array | None = None  # (n_raw,) first biases of the raw outputs
 
 
 class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -50,7 +53,7 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: Array
 
-    _metrics: ClassVar[dict[str, Literal["valid_loss", "valid_score"]]]
+    _metrics: ClassVar[tuple[str, ...]]
     _target_type: ClassVar[Literal["continuous", "classes"]]
 
     def __init__(
@@ -146,7 +149,8 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             n_samples=len(matrix),
             codes=target.codes,
             weights=weights,
-            monitor=self._metrics[self.metric or next(iter(self._metrics))],
+            monitor=target.monitor,
+            start=target.start,
         )
         listeners: list[Listener] = [Progress(n_members)] if self.verbose else []
         bridge = None
@@ -162,9 +166,16 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             deadline=None if self.time_limit is None else began + self.time_limit,
             listeners=listeners,
         )
-        self.networks_, self.history_ = trained.networks, trained.history
+        self.history_ = trained.history
+        held_out = HeldOut(matrix, target.values, weights, [members[i] for i in trained.members])
+        for name, value in self._told_by(trained.networks, target.head, held_out).items():
+            setattr(self, name, value)
         if bridge is not None:
             bridge.finish()
+
+    def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
+        """Return the networks as they are to be used, and what their held-out rows tell."""
+        return {"networks_": networks}
 
     def _mean(self, X: Any) -> FloatArray:
         """Return the mean over the members of what they expect, (N, Q)."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from lamina._typing import Array, FloatArray
 from lamina.heads import Categorical, Head
+from lamina.nn import Network
 from lamina.tables import class_target
 
 from ._table_base import BaseTable, TableTarget
+from ._table_recipe import Preset
+from ._table_spread import HeldOut
 from ._table_state import from_state, pack_classes, to_state, unpack_classes
 
 
@@ -30,6 +35,10 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
     ----------
     preset : {"default", "fast", "best"}, default="default"
         How much effort to spend: up to 8, 2 or 24 networks; above 20,000 rows, half as many.
+    label_noise : float or "learn", default=0.0
+        Probability, below (K - 1)/K for K classes, that a label of the table is wrong, each
+        other class being as likely; "learn" finds it along with the weights. What is predicted
+        is about the true class.
     time_limit : float or None, default=None
         Most seconds for fitting. The epoch that runs is finished, and the best weights so far
         are kept; members that never began are left out.
@@ -50,6 +59,8 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    label_noise_ : float
+        The share of wrong labels that was learnt. Only with ``label_noise="learn"``.
     encoder_ : TableEncoder
         What the columns were taken for; see its ``report()``.
     networks_ : list of Network
@@ -89,20 +100,55 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
     """
 
     classes_: Array
+    label_noise_: float
 
-    _metrics: ClassVar[dict[str, Literal["valid_loss", "valid_score"]]] = {
-        "log_loss": "valid_loss",
-        "accuracy": "valid_score",
-    }
+    _metrics: ClassVar[tuple[str, ...]] = ("log_loss", "accuracy")
     _target_type = "classes"
+
+    def __init__(
+        self,
+        preset: Preset = "default",
+        *,
+        label_noise: float | Literal["learn"] = 0.0,
+        time_limit: float | None = None,
+        n_members: int | None = None,
+        metric: Literal["log_loss", "accuracy"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        verbose: bool = False,
+        categorical_features: Sequence[str | int] | None = None,
+    ) -> None:
+        super().__init__(
+            preset,
+            time_limit=time_limit,
+            n_members=n_members,
+            metric=metric,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+            categorical_features=categorical_features,
+        )
+        self.label_noise = label_noise
 
     def _take_target(self, y: Any, weights: FloatArray | None) -> TableTarget:
         classes, codes = class_target(y)
-        return TableTarget(codes, Categorical(len(classes)), codes, {"classes_": classes})
+        head = Categorical(len(classes), label_noise=self.label_noise)
+        monitor: Literal["valid_loss", "valid_score"] = (
+            "valid_score" if self.metric == "accuracy" else "valid_loss"
+        )
+        return TableTarget(codes, head, codes, {"classes_": classes}, monitor, head.start(codes))
 
     @property
     def _mean_head(self) -> Head:
-        return Categorical(len(self.classes_))
+        return Categorical(len(self.classes_), label_noise=self.label_noise)
+
+    def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
+        told = super()._told_by(networks, head, held_out)
+        if self.label_noise == "learn":
+            n_classes = networks[0].sizes[-1] - 1
+            biases = np.array([network.layers()[-1][1][-1] for network in networks])
+            told["label_noise_"] = float(expit(biases).mean() * (n_classes - 1) / n_classes)
+        return told
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -140,11 +186,16 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return parameters, encoder and networks."""
         config, arrays = to_state(self)
-        return config | {"classes": pack_classes(self.classes_)}, arrays
+        config |= {"classes": pack_classes(self.classes_)}
+        if "label_noise_" in vars(self):
+            config["label_noise"] = self.label_noise_
+        return config, arrays
 
     @classmethod
     def _from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Restore a classifier."""
         model = from_state(cls, config, arrays)
         model.classes_ = unpack_classes(config["classes"])
+        if "label_noise" in config:
+            model.label_noise_ = float(config["label_noise"])
         return model

@@ -8,14 +8,21 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from lamina._random import SPLIT, generator, spawn_seeds
-from lamina._typing import FloatArray, IntArray
+from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
+from lamina.nn import Gaussian, Initialisation, LayerPlace
 from lamina.stack import Member
+
+from ._members import QUIET
 
 Preset: TypeAlias = Literal["default", "fast", "best"]
 
 N_FOLDS = 8
 """Each member holds out another eighth of the rows."""
+
+N_HALVES = 2 * N_FOLDS
+"""Of a regression, an eighth is two of these, one of which the next member holds out, too: such
+rows tell how good the two are together."""
 
 TOO_FEW = 10
 """With fewer rows nothing is held out."""
@@ -70,6 +77,20 @@ PRESETS: dict[Preset, Recipe] = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Started(Initialisation):
+    """The rule "he", but the raw outputs begin at given biases and with small weights."""
+
+    biases: Array  # (Q,)
+
+    def draw(
+        self, place: LayerPlace, rng: np.random.Generator | np.random.RandomState
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return weights and biases of a layer."""
+        weights, biases = Gaussian("he").draw(place, rng)
+        return (QUIET * weights, self.biases) if place.is_output else (weights, biases)
+
+
 def batch_size_for(n_samples: int) -> int:
     """Return the rows per step."""
     return 64 if n_samples < 2000 else 128 if n_samples < 20_000 else 256
@@ -85,26 +106,26 @@ def make_members(
     codes: IntArray | None,
     weights: FloatArray | None,
     monitor: Literal["valid_loss", "valid_score"],
+    start: Array | None = None,
 ) -> list[Member]:
     """Return members that differ in their random draws and in the rows that they hold out.
 
     ``codes`` are class numbers, by which the folds are stratified; None for a regression.
+    ``start`` are the first biases of the raw outputs, where the head asks for some.
     """
-    n_folds = min(N_FOLDS, n_samples // 2) if n_samples >= TOO_FEW else 0
     members = []
     for i, member_seed in enumerate(spawn_seeds(seed, n_members)):
         learning_rate, dropout = recipe.variant(i, n_samples)
         rows = valid = None
-        if n_folds:
-            # A new split when all folds have been held out once.
-            fold = folds(n_samples, n_folds, spawn_seeds(seed, 1 + i // n_folds)[-1], codes)
-            rows, valid = np.flatnonzero(fold != i % n_folds), np.flatnonzero(fold == i % n_folds)
+        if n_samples >= TOO_FEW:
+            held = held_out(i, seed, n_samples, codes)
+            rows, valid = np.flatnonzero(~held), np.flatnonzero(held)
         members.append(
             Member(
                 hidden_layer_sizes=recipe.hidden_layer_sizes,
                 activation="relu",
                 head=head,
-                init="he",
+                init="he" if start is None else Started(start),
                 seed=member_seed,
                 rows=rows,
                 validation_rows=valid,
@@ -117,11 +138,22 @@ def make_members(
                 dropout=dropout,
                 clip_norm=recipe.clip_norm,
                 max_epochs=recipe.epochs_for(n_samples),
-                patience=recipe.patience if n_folds else None,
-                monitor=monitor if n_folds else "train_loss",
+                patience=None if valid is None else recipe.patience,
+                monitor="train_loss" if valid is None else monitor,
             )
         )
     return members
+
+
+def held_out(i: int, seed: int, n_samples: int, codes: IntArray | None) -> Array:
+    """Return which rows (N,) member i holds out; a new split when each fold had its turn."""
+    if codes is None:
+        n_folds = min(N_HALVES, n_samples)
+        own = [i % n_folds, (i + 1) % n_folds]
+    else:
+        n_folds = min(N_FOLDS, n_samples // 2)
+        own = [i % n_folds]
+    return np.isin(folds(n_samples, n_folds, spawn_seeds(seed, 1 + i // n_folds)[-1], codes), own)
 
 
 def folds(n_samples: int, n_folds: int, seed: int, codes: IntArray | None) -> IntArray:

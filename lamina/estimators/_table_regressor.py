@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from lamina._checks import check_choice
+from lamina._errors import ParameterError
 from lamina._typing import Array, FloatArray
-from lamina.heads import Custom, Head, Normal
+from lamina.distributions import Predictive
+from lamina.heads import Bernoulli, Categorical, Custom, Head, Poisson, get_head
+from lamina.nn import Network
 from lamina.tables import TargetScaler, regression_target
 
+from ._losses import is_squared_error
+from ._parameters import REGRESSION_LOSSES
+from ._prediction import predictive_distribution
+from ._regression import NAMED
 from ._table_base import BaseTable, TableTarget
+from ._table_predictive import TablePredictive
+from ._table_recipe import Preset
+from ._table_spread import HeldOut, noise_of_least_squares, widened
 from ._table_state import below, from_state, to_state
+from ._ties import warn_about_ties
 
 
-class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
+class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignore[misc]
     r"""Predict numbers from a table with columns of any kind.
 
     `TableEncoder` turns the table into a matrix, the target is standardised in float64, and an
-    ensemble of small networks learns its mean by least squares. Each member holds out other
-    rows, which stop it before it learns the others by heart, and the prediction is the members'
-    mean, in units of y:
+    ensemble of small networks learns it. Each member holds out other rows, which stop it before
+    it learns the others by heart. The prediction is the members' mean, in units of y, and its
+    distribution is the mixture of theirs:
 
-    .. math:: \hat y(x) = \bar y + \frac{s}{K} \sum_k a_k(x)
+    .. math:: \hat y(x) = \frac1K \sum_k \mathrm E_k[y \mid x], \qquad
+              p(y \mid x) = \frac1K \sum_k p_k(y \mid x)
 
     Use `MLPRegressor` to choose architecture and training yourself.
 
@@ -31,14 +47,20 @@ class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
     ----------
     preset : {"default", "fast", "best"}, default="default"
         How much effort to spend: up to 8, 2 or 24 networks; above 20,000 rows, half as many.
+    loss : str or Head, default="squared_error"
+        What is learnt of the target. "squared_error": its mean; the spread is that of the
+        held-out residuals. "normal": a normal distribution with one learnt scale.
+        "heteroscedastic": one whose scale depends on the row. "mixture": three normal
+        components. "poisson": the rate of counts. A head says all else.
     time_limit : float or None, default=None
         Most seconds for fitting. The epoch that runs is finished, and the best weights so far
         are kept; members that never began are left out.
     n_members : int or None, default=None
         Number of networks; None leaves it to the preset.
     metric : {"rmse", "mae"} or None, default=None
-        What training minimises and the best epoch is chosen by: the squared error, which leads
-        to the mean, or the absolute error, which leads to the median. None is "rmse".
+        With ``loss="squared_error"``, what training minimises and the best epoch is chosen by:
+        the squared error, which leads to the mean, or the absolute error, which leads to the
+        median and to no distribution. None is "rmse", or the loss.
     random_state : int, RandomState instance or None, default=None
         Seed of the first weights, the held-out rows, the order of rows and dropout.
     device : str, default="auto"
@@ -52,8 +74,18 @@ class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
     ----------
     encoder_ : TableEncoder
         What the columns were taken for; see its ``report()``.
-    target_scaler_ : TargetScaler
-        Mean and standard deviation of the target.
+    target_scaler_ : TargetScaler or None
+        Mean and standard deviation of the target. None where the loss has units of its own, such
+        as that of counts.
+    noise_scale_ : ndarray of shape (n_outputs,)
+        Root mean squared residual of the members on the rows that they held out, in units of y.
+        Only with least squares.
+    scale_factor_ : float
+        What the learnt scales were multiplied by, so that they fit the held-out rows. Not with
+        least squares.
+    min_scale_ : ndarray of shape (n_outputs,)
+        The floor of the scales in units of y: the head's ``min_scale``, 0.001 unless said
+        otherwise, times the standard deviation of the target. Only with a learnt scale.
     networks_ : list of Network
         The members that were trained. Their inputs are the encoder's columns, their outputs
         standardised.
@@ -94,29 +126,115 @@ class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
     True
     """
 
-    target_scaler_: TargetScaler
+    target_scaler_: TargetScaler | None
+    scale_factor_: float
+    noise_scale_: FloatArray
+    min_scale_: FloatArray
 
-    _metrics: ClassVar[dict[str, Literal["valid_loss", "valid_score"]]] = {
-        "rmse": "valid_loss",
-        "mae": "valid_loss",
-    }
+    _metrics: ClassVar[tuple[str, ...]] = ("rmse", "mae")
     _target_type = "continuous"
 
-    def _take_target(self, y: Any, weights: FloatArray | None) -> TableTarget:
-        values = regression_target(y)
-        scaler = TargetScaler().fit(values, weights)
-        scaled = scaler.transform(values).reshape(len(values), -1)
-        head: Head = Normal()
-        if self.metric == "mae":
-            head = Custom(_absolute_error, n_raw=scaled.shape[1], name="absolute error")
-        return TableTarget(scaled, head, None, {"target_scaler_": scaler})
+    def __init__(
+        self,
+        preset: Preset = "default",
+        *,
+        loss: str | Head = "squared_error",
+        time_limit: float | None = None,
+        n_members: int | None = None,
+        metric: Literal["rmse", "mae"] | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        verbose: bool = False,
+        categorical_features: Sequence[str | int] | None = None,
+    ) -> None:
+        super().__init__(
+            preset,
+            time_limit=time_limit,
+            n_members=n_members,
+            metric=metric,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+            categorical_features=categorical_features,
+        )
+        self.loss = loss
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not isinstance(self.loss, Head):
+            check_choice("loss", self.loss, REGRESSION_LOSSES)
+        elif isinstance(self.loss, (Bernoulli, Categorical)):
+            raise ParameterError(
+                f"loss must describe numbers. Got {self.loss!r}. Use TableClassifier for classes."
+            )
+        if self.metric is not None and self.loss != "squared_error":
+            raise ParameterError(
+                "metric must be None unless loss is 'squared_error': any other loss is what the "
+                f"best epoch is chosen by. Got metric={self.metric!r} and loss={self.loss!r}."
+            )
 
     @property
     def _mean_head(self) -> Head:
-        return Normal()
+        if isinstance(self.loss, Head):
+            return self.loss
+        return NAMED[self.loss] if self.loss in NAMED else get_head(self.loss)
 
-    def predict(self, X: Any) -> FloatArray:
+    def _take_target(self, y: Any, weights: FloatArray | None) -> TableTarget:
+        values = regression_target(y)
+        head = self._mean_head
+        columns = head.targets(values.reshape(len(values), -1))
+        warn_about_ties(head, columns)
+        attributes: dict[str, Any] = {"target_scaler_": None}
+        if head.location_scale or is_squared_error(head):
+            scaler = TargetScaler().fit(columns, weights)
+            columns = scaler.transform(columns)
+            attributes["target_scaler_"] = scaler
+            floor: float | None = getattr(head, "min_scale", None)
+            if floor is not None and head.location_scale:
+                attributes["min_scale_"] = floor * _unit(scaler)
+        if self.metric == "mae":
+            head = Custom(_absolute_error, n_raw=columns.shape[1], name="absolute error")
+        start = first_biases(head, columns, weights)
+        return TableTarget(columns, head, None, attributes, "valid_loss", start)
+
+    def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
+        if is_squared_error(head):
+            assert self.target_scaler_ is not None
+            noise = noise_of_least_squares(networks, held_out) * _unit(self.target_scaler_)
+            return {"networks_": networks, "noise_scale_": noise}
+        networks, factor = widened(networks, head, held_out)
+        return {"networks_": networks, "scale_factor_": factor}
+
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Return the expected target in units of y.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            A table with the columns seen at fitting.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the predicted distribution, too.
+
+        Returns
+        -------
+        y : ndarray of float64, shape (n_samples,) or (n_samples, n_outputs)
+        std : ndarray of float64 and the shape of y
+            Standard deviations in units of y. Only with ``return_std=True``.
+        """
+        predicted: FloatArray = self._mean(X).astype(np.float64)
+        if self.target_scaler_ is not None:
+            predicted = self.target_scaler_.inverse_transform(predicted)
+        predicted = predicted[:, 0] if predicted.shape[1] == 1 else predicted
+        return (predicted, self.predict_dist(X).std()) if return_std else predicted
+
+    def predict_dist(self, X: Any) -> Predictive:
+        """Return the distribution of the target in each row, in units of y.
+
+        With least squares every member says a normal distribution of standard deviation
+        ``noise_scale_``; with any other loss it is what the loss describes. It is the mixture of
+        the members'.
 
         Parameters
         ----------
@@ -125,29 +243,83 @@ class TableRegressor(RegressorMixin, BaseTable):  # type: ignore[misc]
 
         Returns
         -------
-        y : ndarray of float64, shape (n_samples,) or (n_samples, n_outputs)
+        Predictive
+            Moments, quantiles, intervals, modes, densities, samples and scores of each row.
+
+        Raises
+        ------
+        ParameterError
+            If ``metric="mae"`` or the loss is a bare function: they describe no distribution.
         """
-        scaled = self._mean(X)
-        predicted = self.target_scaler_.inverse_transform(scaled)
-        return predicted[:, 0] if predicted.shape[1] == 1 else predicted
+        check_is_fitted(self)
+        if self.metric == "mae":
+            raise ParameterError(
+                "metric must be 'rmse' or None for a distribution. Got 'mae'. "
+                "Use loss='heteroscedastic' and the median of what it predicts."
+            )
+        loc: Any = 0.0
+        scale: Any = 1.0
+        noise = None
+        if self.target_scaler_ is not None:
+            loc, scale = self.target_scaler_.mean_, _unit(self.target_scaler_)
+        if is_squared_error(self._mean_head):
+            noise = self.noise_scale_ / scale
+        matrix = self.encoder_.transform(X)
+        return predictive_distribution(
+            self.networks_, self._mean_head, matrix, loc=loc, scale=scale, noise=noise
+        )
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return parameters, encoder, networks and scaler."""
         config, arrays = to_state(self)
-        _, scaler = self.target_scaler_._to_state()
-        return config, arrays | {f"target.{name}": array for name, array in scaler.items()}
+        if self.target_scaler_ is not None:
+            _, scaler = self.target_scaler_._to_state()
+            arrays |= {f"target.{name}": array for name, array in scaler.items()}
+        for name in ("noise_scale_", "min_scale_"):
+            if name in vars(self):
+                arrays[name] = getattr(self, name)
+        if "scale_factor_" in vars(self):
+            config["scale_factor"] = self.scale_factor_
+        return config, arrays
 
     @classmethod
     def _from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Restore a regressor."""
         model = from_state(cls, config, arrays)
-        model.target_scaler_ = TargetScaler._from_state({}, below(arrays, "target."))
+        scaler = below(arrays, "target.")
+        model.target_scaler_ = TargetScaler._from_state({}, scaler) if scaler else None
+        for name in ("noise_scale_", "min_scale_"):
+            if name in arrays:
+                setattr(model, name, arrays[name])
+        if "scale_factor" in config:
+            model.scale_factor_ = float(config["scale_factor"])
         return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self.loss == "poisson" or isinstance(self.loss, Poisson)
         return tags
+
+
+def _unit(scaler: TargetScaler) -> FloatArray:
+    """Return what one unit of the standardised target is in y.
+
+    Of a constant target it is the rounding error of the constant, so that a distribution sits
+    on it.
+    """
+    size = np.abs(scaler.mean_)
+    rounding = np.finfo(np.float64).eps * np.where(size > 0, size, 1.0)
+    return np.where(scaler.scale_ > 0, scaler.scale_, rounding)
+
+
+def first_biases(head: Head, y: FloatArray, weights: FloatArray | None) -> Array | None:
+    """Return where the raw outputs should begin; of counts, at the logarithm of their mean."""
+    if isinstance(head, Poisson):
+        mean = np.average(y, axis=0, weights=weights)
+        logs: FloatArray = np.log(np.maximum(mean, 1e-3))
+        return logs
+    return head.start(y)
 
 
 def _absolute_error(raw: Tensor, y: Tensor) -> Tensor:

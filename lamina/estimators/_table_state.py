@@ -10,6 +10,7 @@ import pandas as pd
 
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array
+from lamina.heads import Head, head_from_config
 from lamina.nn import Network
 from lamina.tables import TableEncoder
 
@@ -42,7 +43,7 @@ def to_state(model: BaseTable) -> tuple[dict[str, Any], Arrays]:
 
 def from_state(kind: type[Estimator], config: dict[str, Any], arrays: Arrays) -> Estimator:
     """Return the estimator that `to_state` described, but for what its target needs."""
-    model = kind(**config["parameters"])
+    model = kind(**{name: _given(value) for name, value in config["parameters"].items()})
     model.target_name_ = config["target_name"]
     model.encoder_ = TableEncoder._from_state(config["encoder"], below(arrays, "encoder."))
     for name, value in names_of(model.encoder_).items():
@@ -78,8 +79,15 @@ def unpack_classes(described: dict[str, Any]) -> Array:
     return np.array(described["values"], dtype=described["dtype"])
 
 
+def _given(value: Any) -> Any:
+    """Undo `_plain`."""
+    return head_from_config(value["head"]) if isinstance(value, dict) else value
+
+
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it."""
+    if isinstance(value, Head):
+        return {"head": value._to_config()}
     if isinstance(value, np.random.RandomState):
         return None  # a stream that has been used has no seed to write down
     if isinstance(value, np.generic):

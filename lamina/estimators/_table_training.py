@@ -27,6 +27,7 @@ class Trained:
     """The networks that can be used, and the history of all that were trained."""
 
     networks: list[Network]
+    members: list[int]  # the number of each network's member
     history: pd.DataFrame
 
 
@@ -111,12 +112,13 @@ class _Watch:
 def _collected(results: Sequence[StackResult], size: int) -> Trained:
     """Return the networks that have learned something and whose weights are finite."""
     networks: list[Network] = []
-    for result in results:
-        for network, status, n_epochs, best in zip(
-            result.networks, result.status, result.n_epochs, result.best_epoch, strict=True
-        ):
+    members: list[int] = []
+    for turn, result in enumerate(results):
+        ends = zip(result.networks, result.status, result.n_epochs, result.best_epoch, strict=True)
+        for i, (network, status, n_epochs, best) in enumerate(ends):
             if n_epochs > 0 and (status != "diverged" or best > 0):
                 networks.append(network)
+                members.append(turn * size + i)
     if not networks and any(result.interrupted for result in results):
         raise KeyboardInterrupt("Training was interrupted before the end of the first epoch.")
     if not networks:
@@ -128,7 +130,7 @@ def _collected(results: Sequence[StackResult], size: int) -> Trained:
         result.history.assign(member=result.history["member"] + i * size)
         for i, result in enumerate(results)
     ]
-    return Trained(networks, pd.concat(histories, ignore_index=True))
+    return Trained(networks, members, pd.concat(histories, ignore_index=True))
 
 
 def fitted_while_training(attributes: dict[str, Any]) -> Callable[[EpochReport], dict[str, Any]]:
