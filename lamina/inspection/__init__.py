@@ -5,22 +5,30 @@ returns a frozen result with named numbers, ``summary()`` and ``plot()``.
 """
 
 from ._calibration import CalibrationResult, calibration
+from ._canonical import CanonicalResult, canonical
 from ._coverage import CoverageResult, coverage
 from ._pit import PitResult, pit
 from ._reliability import Reliability
 from ._scores import ScoresResult, scores
+from ._symmetry import change_basis, flip_signs, permute, rescale
 from ._temperature import TemperatureResult, temperature
 
 __all__ = [
     "CalibrationResult",
+    "CanonicalResult",
     "CoverageResult",
     "PitResult",
     "Reliability",
     "ScoresResult",
     "TemperatureResult",
     "calibration",
+    "canonical",
+    "change_basis",
     "coverage",
+    "flip_signs",
+    "permute",
     "pit",
+    "rescale",
     "scores",
     "temperature",
 ]
