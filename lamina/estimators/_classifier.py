@@ -16,7 +16,7 @@ from lamina._typing import DtypeName
 from lamina.heads import Head
 from lamina.nn import Activation
 
-from ._classification import classification_head, head_targets
+from ._classification import Noise, classification_head, head_targets
 from ._decisions import Decisions
 from ._inputs import check_training_data, plain_labels
 from ._labels import Labels, is_multilabel, learn_labels, refuse_other_classes, refuse_unknown
@@ -94,6 +94,10 @@ class MLPClassifier(Decisions):
         one-hot rows where there are three and more classes, and its raw outputs are logits.
     class_weight : dict, "balanced" or None, default=None
         Factors of the row weights by class; "balanced" gives all classes the same total weight.
+    label_noise : float or "learn", default=0.0
+        Probability ε that a label of the training rows is wrong: flipped, or any other of the K
+        classes alike. "learn" learns it along with the weights. Probabilities, labels and
+        logits that are predicted are those of the true label.
     dropout : float, default=0.0
         Share of hidden units that are switched off in each step, in [0, 1).
     weight_decay : float, default=0.0
@@ -132,6 +136,9 @@ class MLPClassifier(Decisions):
         Layers counted with the inputs, and raw outputs.
     out_activation_ : str
         "softmax" or "logistic".
+    label_noise_ : float or ndarray of shape (n_labels,)
+        The probability of a wrong label that was given or learnt, of several members the mean;
+        for each label of a multilabel problem.
     n_features_in_ : int
         Features of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -207,6 +214,7 @@ class MLPClassifier(Decisions):
         max_fun: int = 15000,
         loss: str | Head = "log_loss",
         class_weight: ClassWeight = None,
+        label_noise: Noise = 0.0,
         dropout: float = 0.0,
         weight_decay: float = 0.0,
         clip_norm: float | None = None,
@@ -247,6 +255,7 @@ class MLPClassifier(Decisions):
             dtype=dtype,
         )
         self.class_weight = class_weight
+        self.label_noise = label_noise
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -313,7 +322,7 @@ class MLPClassifier(Decisions):
         weight = with_class_weight(
             check_weights(sample_weight, X), self.class_weight, labels.classes, codes.astype(int)
         )
-        chosen = classification_head(self.loss, labels)
+        chosen = classification_head(self.loss, labels, self.label_noise)
         return Problem(
             X=X,
             y=head_targets(chosen.head, labels, codes),
@@ -353,4 +362,4 @@ class MLPClassifier(Decisions):
         return known
 
     def _head_of_fit(self) -> Head:
-        return classification_head(self.loss, self._labels).head
+        return classification_head(self.loss, self._labels, self.label_noise).head

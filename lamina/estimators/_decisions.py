@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
@@ -26,6 +27,7 @@ class Decisions(ClassifierMixin, BaseMLP):  # type: ignore[misc]
     the mean probabilities.
     """
 
+    classes_: Array
     _labels: Labels
 
     def predict(self, X: Any) -> Array:
@@ -110,7 +112,30 @@ class Decisions(ClassifierMixin, BaseMLP):  # type: ignore[misc]
         """Return the raw outputs (N, Q) of each member."""
         check_is_fitted(self)
         X = check_new_data(self, X)
-        return [raw_outputs(network, X) for network in self.networks_]
+        n_logits = self._n_logits
+        shared = self._head.shared_raw(n_logits)
+        raws = [raw_outputs(network, X) for network in self.networks_]
+        return [raw[:, : raw.shape[1] - shared] for raw in raws] if shared else raws
+
+    @property
+    def _n_logits(self) -> int:
+        several = self._labels.multilabel or self.out_activation_ == "softmax"
+        return len(self.classes_) if several else 1
+
+    @property
+    def label_noise_(self) -> float | FloatArray:
+        """The probability of a wrong label that was given or learnt."""
+        check_is_fitted(self)
+        noise = getattr(self._head, "label_noise", 0.0)
+        shared = self._head.shared_raw(self._n_logits)
+        if not shared:
+            return float(noise)
+        # An evenly drawn label is wrong in K - 1 of K cases.
+        n_classes = self._n_logits if self.out_activation_ == "softmax" else 2
+        biases = [network.layers()[-1][1][-shared:] for network in self.networks_]
+        even: FloatArray = expit(np.array(biases, dtype=np.float64)).mean(axis=0)
+        share = even * (n_classes - 1) / n_classes
+        return share if self._labels.multilabel else float(share[0])
 
     def _with_both(self, raws: list[FloatArray]) -> list[Tensor]:
         """Return the raw outputs, with −a beside a where one stands for two classes.

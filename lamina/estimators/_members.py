@@ -74,7 +74,7 @@ def make_plan(
         assert before is not None
         starts = before
         _check_sizes(starts, sizes, mlp.n_members)
-    pattern = _pattern(mlp, problem, train, valid, incremental=incremental)
+    pattern = make_pattern(mlp, problem, train, valid, incremental=incremental)
     members = [
         dataclasses.replace(pattern, init=start, seed=seed)
         for start, seed in zip(starts, seeds, strict=True)
@@ -92,6 +92,15 @@ def sklearns_draw(
     hidden = hidden_activations(mlp)
     rule = [*hidden, hidden[-1]] if hidden else "identity"
     return initialise(sizes, SklearnUniform(), rule, random_state)
+
+
+def first_network(
+    mlp: BaseMLP, problem: Problem, rows: IntArray, random_state: np.random.RandomState
+) -> Network:
+    """Return a network as it begins when it is trained on some rows."""
+    sizes = (problem.X.shape[1], *hidden_sizes(mlp), problem.n_raw)
+    last = problem.head.start(problem.head.targets(problem.y[rows]))
+    return _network(mlp, mlp._first_layers(sizes, random_state), last)
 
 
 def _network(mlp: BaseMLP, layers: list[Layer], last: Array | None) -> Network:
@@ -119,7 +128,7 @@ def _check_sizes(networks: Sequence[Network], sizes: tuple[int, ...], n_members:
             )
 
 
-def _pattern(
+def make_pattern(
     mlp: BaseMLP,
     problem: Problem,
     train: IntArray,
@@ -145,7 +154,7 @@ def _pattern(
         learning_rate=float(mlp.learning_rate_init),
         schedule=schedule(mlp),
         weight_decay=float(mlp.weight_decay),
-        alpha=float(mlp.alpha),
+        alpha=_alpha(mlp, problem, len(train), batch_size),
         dropout=float(mlp.dropout),
         clip_norm=None if mlp.clip_norm is None else float(mlp.clip_norm),
         max_epochs=1 if incremental else mlp._epochs(len(train), batch_size),
@@ -155,6 +164,13 @@ def _pattern(
         keep_best=valid is not None,
         shuffle=bool(mlp.shuffle),
     )
+
+
+def _alpha(mlp: BaseMLP, problem: Problem, n_rows: int, batch_size: int) -> float:
+    """Return the engine's α: divided by the weight of the batch, as scikit-learn has it."""
+    if problem.alpha is None:
+        return float(mlp.alpha)
+    return problem.alpha * batch_size / n_rows
 
 
 def _monitor(problem: Problem, valid: IntArray | None) -> Monitor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
@@ -18,7 +19,9 @@ from ._input_scaling import centre_and_scale, standardised
 from ._inputs import check_new_data
 from ._members import Layer, sklearns_draw
 from ._parameters import MIXTURE_CONSTRAINTS
+from ._penalty_choice import choose_alpha
 from ._prediction import raw_outputs
+from ._problem import Problem
 from ._regression import Regression
 
 EPOCHS, FEWEST_EPOCHS, STEPS = 500, 50, 20_000
@@ -36,9 +39,13 @@ class MixtureDensityRegressor(Regression):
 
     .. math:: p(y \mid x) = \sum_{c=1}^C \pi_c(x) \, \mathcal N(y \mid \mu_c(x), \Sigma_c(x)),
 
-    and minimises the mean of :math:`-\ln p(y_n \mid x_n)`. So it can say "either this or that"
-    where a least-squares fit gives the mean of both, which may be no answer at all. Inputs and
-    targets are standardised inside, and everything that comes out is in units of y.
+    and minimises
+
+    .. math:: \frac1N \Bigl( -\sum_n \ln p(y_n \mid x_n) + \frac\alpha2 \lVert W \rVert^2 \Bigr).
+
+    So it can say "either this or that" where a least-squares fit gives the mean of both, which
+    may be no answer at all. Inputs and targets are standardised inside, and everything that
+    comes out is in units of y.
 
     Parameters
     ----------
@@ -51,8 +58,13 @@ class MixtureDensityRegressor(Regression):
         Units of each hidden layer.
     activation : str, Activation or sequence of them, default="tanh"
         Activation of the hidden layers, one for all or one for each.
-    solver : {"adamw", "adam", "sgd", "rmsprop", "muon"}, default="adamw"
+    solver : {"adam", "adamw", "sgd", "rmsprop", "muon"}, default="adam"
         How the weights move.
+    alpha : float or "auto", default="auto"
+        Strength of the penalty of large weights: α is the precision of a normal prior of each
+        weight. "auto" trains with 1, 3, 10, 30 and 100 on a part of the rows, all at once, and
+        takes what gives the others the largest density. Up to 700 rows this is done for two to
+        five parts in turn; with fewer than ten rows α is 30.
     batch_size : int or "auto", default="auto"
         Rows per step; "auto" is ``min(200, n_samples)``.
     learning_rate : {"cosine", "one_cycle", "constant"}, default="cosine"
@@ -73,9 +85,6 @@ class MixtureDensityRegressor(Regression):
         Share of the rows that is held out. Only used when early_stopping=True.
     dropout : float, default=0.0
         Share of hidden units that are switched off in each step, in [0, 1).
-    weight_decay : float, default=0.1
-        λ: shrinks the weights by λ times the learning rate in each step; with "adam", "sgd" and
-        "rmsprop" λW is added to the gradient instead.
     clip_norm : float or None, default=None
         Largest Euclidean norm of the gradient of a step.
     min_scale : float, default=1e-3
@@ -97,6 +106,8 @@ class MixtureDensityRegressor(Regression):
         standardised target.
     coefs_, intercepts_ : list of ndarray of shape (in, out) and of shape (out,)
         Weights and biases of each layer. Only with one member.
+    alpha_ : float
+        The α that was used.
     input_mean_, input_scale_ : ndarray of shape (n_features,)
         Mean and standard deviation of the features; a sparse matrix is not centred.
     min_scale_ : ndarray of shape (n_targets,)
@@ -153,7 +164,7 @@ class MixtureDensityRegressor(Regression):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.uniform(-2, 2, 300)
     >>> X = (y**2)[:, None]  # two roots belong to each square
-    >>> model = MixtureDensityRegressor(2, max_iter=100, random_state=0).fit(X, y)
+    >>> model = MixtureDensityRegressor(2, alpha=1.0, random_state=0).fit(X, y)
     >>> roots = model.predict_dist([[1.0]]).modes().locations[0]
     >>> np.sort(roots).round(1).tolist()
     [-1.0, 1.0]
@@ -162,12 +173,13 @@ class MixtureDensityRegressor(Regression):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = MIXTURE_CONSTRAINTS
     _runs_its_course: ClassVar[bool] = True
 
+    alpha_: float
     input_mean_: FloatArray
     input_scale_: FloatArray
 
     # What the other perceptrons let a user choose.
     loss = "mixture"
-    alpha = tol = 0.0
+    tol = weight_decay = 0.0
     shuffle = nesterovs_momentum = True
     warm_start = False
     n_iter_no_change = np.inf
@@ -180,7 +192,8 @@ class MixtureDensityRegressor(Regression):
         *,
         hidden_layer_sizes: Any = (32, 32),
         activation: str | Activation | list[Any] | tuple[Any, ...] = "tanh",
-        solver: str = "adamw",
+        solver: str = "adam",
+        alpha: float | Literal["auto"] = "auto",
         batch_size: int | Literal["auto"] = "auto",
         learning_rate: str = "cosine",
         learning_rate_init: float = 0.01,
@@ -190,7 +203,6 @@ class MixtureDensityRegressor(Regression):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         dropout: float = 0.0,
-        weight_decay: float = 0.1,
         clip_norm: float | None = None,
         min_scale: float = 1e-3,
         n_members: int = 1,
@@ -202,6 +214,7 @@ class MixtureDensityRegressor(Regression):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.solver = solver
+        self.alpha = alpha
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
@@ -211,7 +224,6 @@ class MixtureDensityRegressor(Regression):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.dropout = dropout
-        self.weight_decay = weight_decay
         self.clip_norm = clip_norm
         self.min_scale = min_scale
         self.n_members = n_members
@@ -275,6 +287,16 @@ class MixtureDensityRegressor(Regression):
     def _head_of_fit(self) -> Head:
         return self._mixture
 
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, incremental: bool, classes: Any
+    ) -> Problem:
+        problem = super()._problem(
+            X, y, sample_weight, fresh=fresh, incremental=incremental, classes=classes
+        )
+        alpha = choose_alpha(self, problem) if self.alpha == "auto" else float(self.alpha)
+        attributes = problem.attributes | {"alpha_": alpha}
+        return dataclasses.replace(problem, alpha=alpha, attributes=attributes)
+
     def _epochs(self, n_rows: int, batch_size: int) -> int:
         if self.max_iter != "auto":
             return int(self.max_iter)
@@ -303,11 +325,12 @@ class MixtureDensityRegressor(Regression):
         """Return what describes the fitted regressor as JSON, and its arrays."""
         config, arrays = super()._to_state()
         own = {"input_mean_": self.input_mean_, "input_scale_": self.input_scale_}
-        return config, arrays | own
+        return config, arrays | own | {"alpha_": np.array(self.alpha_)}
 
     @classmethod
     def _from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> Self:
         """Return the regressor that `_to_state` described."""
         model = super()._from_state(config, arrays)
         model.input_mean_, model.input_scale_ = arrays["input_mean_"], arrays["input_scale_"]
+        model.alpha_ = float(arrays["alpha_"])
         return model

@@ -69,6 +69,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Whether all epochs are meant to be run, so that their end is no reason to warn."""
 
     max_iter: int | Literal["auto"]
+    alpha: float | Literal["auto"]
 
     _networks: list[Network] | None = None
     _slopes: list[FloatArray | None] | None = None
@@ -84,7 +85,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         hidden_layer_sizes: Any,
         activation: str | Activation | list[Any] | tuple[Any, ...],
         solver: str,
-        alpha: float,
+        alpha: float | Literal["auto"],
         batch_size: int | Literal["auto"],
         learning_rate: str,
         learning_rate_init: float,

@@ -214,7 +214,7 @@ def _last_loss(
         return losses[-1]
     weight = len(problem.y) if problem.weight is None else float(problem.weight.sum())
     norms = [sum(float((w**2).sum()) for w, _ in net.layers()) for net in result.networks]
-    penalty = 0.5 * (mlp.alpha / weight + mlp.weight_decay) * float(np.mean(norms))
+    penalty = 0.5 * (float(mlp.alpha) / weight + mlp.weight_decay) * float(np.mean(norms))
     return (losses[-1] - penalty) / problem.n_raw - 0.5 * math.log(2 * math.pi) + penalty
 
 

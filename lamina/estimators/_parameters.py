@@ -99,12 +99,13 @@ MIXTURE_CONSTRAINTS = {
         for name in (
             *("hidden_layer_sizes", "activation", "batch_size", "learning_rate_init"),
             *("random_state", "verbose", "early_stopping", "validation_fraction", "dropout"),
-            *("weight_decay", "clip_norm", "n_members", "device", "dtype"),
+            *("clip_norm", "n_members", "device", "dtype"),
         )
     },
     "n_components": [Interval(Integral, 1, None, closed="left")],
     "covariance_type": [Names({"spherical", "diag", "full"})],
     "solver": [Names(set(SOLVERS) - {"lbfgs"})],
+    "alpha": [Names({"auto"}), Interval(Real, 0, None, closed="left")],
     "learning_rate": [Names({"constant", "cosine", "one_cycle"})],
     "max_iter": [Names({"auto"}), Interval(Integral, 1, None, closed="left")],
     "min_scale": [Interval(Real, 0, None, closed="left")],
@@ -113,6 +114,7 @@ CLASSIFIER_CONSTRAINTS = {
     **CONSTRAINTS,
     "loss": [Names(set(CLASSIFICATION_LOSSES)), Head],
     "class_weight": [Names({"balanced"}), dict, None],
+    "label_noise": [Names({"learn"}), Interval(Real, 0, 1, closed="left")],
 }
 
 

@@ -36,6 +36,9 @@ class Problem:
     loss_shift : float
         Nats to add to the losses that the engine reports, so that they are those of y itself
         where the head is trained on a standardised target.
+    alpha : float or None
+        L2 penalty of the sum of the errors of all rows, α/2 ‖W‖², where it is not the
+        estimator's own, which scikit-learn divides by the rows of a batch.
     by_likelihood : bool
         Whether held-out rows are judged by the head's error and not by its score.
     """
@@ -49,6 +52,7 @@ class Problem:
     numbers: IntArray | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     loss_shift: float = 0.0
+    alpha: float | None = None
     by_likelihood: bool = False
 
     @property
