@@ -1,0 +1,166 @@
+r"""A piecewise linear network as layers that bend along known lines.
+
+A unit with the breakpoints :math:`t_1 < \dots < t_m` has :math:`m` *cuts*: the sets where its
+pre-activation is :math:`a = t_k`. Its code is the number of breakpoints below :math:`a`, and where
+the code is :math:`c` its output is :math:`s_c a + o_c`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from lamina._errors import ParameterError
+from lamina._typing import Array, FloatArray, IntArray
+from lamina.nn import Activation
+
+from ._as_network import as_network
+from ._region_exact import proportional
+
+_UNIT_ROUNDING = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class RegionLayer:
+    """One layer: its affine map, and where and how its units bend.
+
+    Attributes
+    ----------
+    W, b : ndarray of shape (n, n_in) and (n,)
+    thresholds : tuple of m floats
+        Breakpoints of the activation.
+    slopes, offsets : ndarray of shape (m + 1, n)
+        The pieces of each unit.
+    cut_units : ndarray of int of shape (c,)
+        The unit of each cut; cuts of one breakpoint follow one another.
+    cut_thresholds : ndarray of shape (c,)
+        The breakpoint of each cut.
+    jumps : bool
+        Whether the activation is piecewise constant, so that nothing above bends again.
+    """
+
+    W: FloatArray
+    b: FloatArray
+    thresholds: tuple[float, ...]
+    slopes: FloatArray
+    offsets: FloatArray
+    cut_units: IntArray
+    cut_thresholds: FloatArray
+    jumps: bool
+    plain: bool = field(default=False)
+    """Whether there is one cut a unit, at 0, so that cuts and pre-activations are the same."""
+
+    @property
+    def n_cuts(self) -> int:
+        return len(self.cut_units)
+
+    @cached_property
+    def twins(self) -> IntArray:
+        """The first cut with the same line as each cut, (c,): units that are multiples."""
+        units = self.cut_units
+        return proportional(self.W[units], self.b[units], self.cut_thresholds)
+
+    def distances(self, A: FloatArray) -> FloatArray:
+        """Return pre-activations minus thresholds, (..., c), of pre-activations (..., n)."""
+        if self.plain:
+            return A
+        distances: FloatArray = A[..., self.cut_units] - self.cut_thresholds
+        return distances
+
+    def rounding(self, largest: FloatArray, depth: int) -> tuple[FloatArray, FloatArray]:
+        """Return how large each cut's distance can be (c,), and how wrong, for inputs (n_in,)."""
+        with np.errstate(over="ignore"):
+            size = np.abs(self.W) @ largest + np.abs(self.b)
+        scale = size[self.cut_units] + np.abs(self.cut_thresholds)
+        # Sums of n terms lose at most n roundings; what comes from below is of the same kind.
+        return scale, 16 * (self.W.shape[1] + 8 * depth) * _UNIT_ROUNDING * scale
+
+    def codes(self, on: Array) -> Array:
+        """Return the code of each unit (..., n) from which cuts are passed (..., c)."""
+        if self.plain:
+            return on.astype(np.uint8)
+        codes = np.zeros((*on.shape[:-1], len(self.b)), dtype=np.uint8)
+        for threshold in self.thresholds:
+            mine = np.flatnonzero(self.cut_thresholds == threshold)
+            codes[..., self.cut_units[mine]] += on[..., mine].astype(np.uint8)
+        return codes
+
+    def bend(self, A: FloatArray, Z: FloatArray) -> FloatArray:
+        """Return activations (..., n) from pre-activations (..., n) and distances (..., c)."""
+        if not self.n_cuts:
+            bent: FloatArray = A * self.slopes[0] + self.offsets[0]
+            return bent
+        if self.plain and not self.slopes[0].any() and (self.slopes[1] == 1).all():
+            bent = np.maximum(A, 0.0)
+            return bent
+        if self.plain:
+            bent = np.where(Z > 0, self.slopes[1], self.slopes[0]) * A
+            return bent
+        return self.linear(A, self.codes(Z > 0))
+
+    def linear(self, A: FloatArray, codes: Array) -> FloatArray:
+        """Return activations (..., n) by the pieces that the codes (..., n) name."""
+        units = np.arange(len(self.b))
+        outputs: FloatArray = self.slopes[codes, units] * A + self.offsets[codes, units]
+        return outputs
+
+
+def region_layers(net: Any) -> list[RegionLayer]:
+    """Return the layers of a network, or say which activation is curved."""
+    network = as_network(net)
+    pairs = network.layers()
+    return [
+        _layer(i, W, b, activation, None if slope is None else slope.detach())
+        for i, ((W, b), activation, slope) in enumerate(
+            zip(pairs, network.activations, network.slopes, strict=True)
+        )
+    ]
+
+
+def _layer(
+    i: int, W: Array, b: Array, activation: Activation, slope: torch.Tensor | None
+) -> RegionLayer:
+    """Return one layer with the pieces of its activation read off."""
+    thresholds = activation.breakpoints
+    if thresholds is None:
+        near = {"tanh": "hard_tanh", "sigmoid": "step"}.get(activation.name, "relu")
+        raise ParameterError(
+            "net must have piecewise linear activations only: abs, hard_tanh, identity, "
+            f"leaky_relu, prelu, relu or step. Got {activation.spec!r} in layer {i + 1}, which "
+            f"is curved and has no linear regions. Its straight relative is {near!r}."
+        )
+    slopes, offsets = _pieces(activation, thresholds, slope, len(b))
+    jumps = not slopes.any() and bool(thresholds)
+    bending = (np.diff(slopes, axis=0) != 0).any(axis=0) | (np.diff(offsets, axis=0) != 0).any(0)
+    units = np.flatnonzero(bending) if thresholds else np.empty(0, dtype=np.intp)
+    cut_thresholds = np.repeat(np.asarray(thresholds, dtype=np.float64), len(units))
+    plain = thresholds == (0.0,) and len(units) == len(b) and not offsets.any()
+    return RegionLayer(
+        W=W.astype(np.float64),
+        b=b.astype(np.float64),
+        thresholds=thresholds,
+        slopes=slopes,
+        offsets=offsets,
+        cut_units=np.tile(units, len(thresholds)),
+        cut_thresholds=cut_thresholds,
+        jumps=jumps,
+        plain=plain,
+    )
+
+
+def _pieces(
+    activation: Activation, thresholds: Sequence[float], slope: torch.Tensor | None, width: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return slopes and offsets (m + 1, width), read off inside each piece."""
+    ends = [thresholds[0] - 2.0, *thresholds, thresholds[-1] + 2.0] if thresholds else [0.0, 2.0]
+    inside = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
+    at = torch.tensor(inside, dtype=torch.float64)[:, None].repeat(1, width)
+    derivative = activation.derivative(at, slope).numpy()
+    offsets = activation.forward(at, slope).numpy() - derivative * at.numpy()
+    return np.array(derivative), np.array(offsets)
