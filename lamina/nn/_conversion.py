@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from lamina._errors import ParameterError
 
 from ._activation import Activation
+from ._batch_norm import batch_norm_map, fold_after, fold_before
 from ._piecewise import HardTanh, Identity, LeakyReLU, PReLU, ReLU
 from ._smooth import ELU, GELU, Sigmoid, SiLU, Softplus, Tanh
 
@@ -64,11 +65,26 @@ def read_module(
 ) -> tuple[list[tuple[Tensor, Tensor]], tuple[Activation, ...], list[Tensor | None]]:
     """Return layers, activations and slopes of a ``Sequential`` or a ``Linear``."""
     parts: list[_Part] = []
+    # A batch normalisation that no Linear stands before: it goes into the next one.
+    ahead: tuple[str, Tensor, Tensor] | None = None
     for path, child in _flattened(module, ""):
-        if isinstance(child, nn.Linear):
-            parts.append(_read_linear(path, child, parts))
-        elif not isinstance(child, (nn.Identity, *_DROPOUT)):
+        if isinstance(child, nn.Linear) and type(child).forward is nn.Linear.forward:
+            parts.append(_read_linear(path, child, parts, ahead))
+            ahead = None
+        elif type(child) is nn.BatchNorm1d:
+            width = parts[-1].weights.shape[0] if parts else None
+            scale, shift = batch_norm_map(_place(path), child, width)
+            if parts and parts[-1].activation is None:
+                last = parts[-1]
+                last.weights, last.biases = fold_after(last.weights, last.biases, scale, shift)
+            else:
+                if ahead is not None:
+                    scale, shift = scale * ahead[1], scale * ahead[2] + shift
+                ahead = (path, scale, shift)
+        elif type(child) not in (nn.Identity, *_DROPOUT):
+            _refuse_norm_ahead(ahead, f"followed by {type(child).__name__}")
             _attach_activation(path, child, parts)
+    _refuse_norm_ahead(ahead, "at the end")
     if not parts:
         raise ParameterError(
             f"module must have at least one Linear layer. Got {type(module).__name__} without one."
@@ -77,9 +93,20 @@ def read_module(
     return layers, tuple(p.activation or Identity() for p in parts), [p.slope for p in parts]
 
 
+def _refuse_norm_ahead(ahead: tuple[str, Tensor, Tensor] | None, where: str) -> None:
+    """Refuse a batch normalisation that stands beside no linear layer."""
+    if ahead is not None:
+        raise ParameterError(
+            f"{_place(ahead[0])} must stand beside a Linear layer to be folded into it. Got "
+            f"BatchNorm1d after an activation and {where}."
+        )
+
+
 def _flattened(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
     """Yield the modules within nested ``Sequential``s, with their place for messages."""
-    if not isinstance(module, nn.Sequential):
+    # A class of one's own may compute anything in its forward; it is refused by name.
+    own = type(module).forward is not nn.Sequential.forward
+    if not isinstance(module, nn.Sequential) or own:
         yield path, module
         return
     for name, child in module.named_children():
@@ -91,8 +118,18 @@ def _place(path: str) -> str:
     return f"module {path!r}" if path else "module"
 
 
-def _read_linear(path: str, linear: nn.Linear, parts: Sequence[_Part]) -> _Part:
+def _read_linear(
+    path: str,
+    linear: nn.Linear,
+    parts: Sequence[_Part],
+    ahead: tuple[str, Tensor, Tensor] | None,
+) -> _Part:
     """Return a linear layer's parameters, zeros where it has no biases."""
+    if nn.parameter.is_lazy(linear.weight):
+        raise ParameterError(
+            f"{_place(path)} must have weights. Got {type(linear).__name__} before its first "
+            "batch. Run the module once."
+        )
     weights = linear.weight.detach()
     if parts and parts[-1].weights.shape[0] != weights.shape[1]:
         raise ParameterError(
@@ -100,7 +137,14 @@ def _read_linear(path: str, linear: nn.Linear, parts: Sequence[_Part]) -> _Part:
             f"before it. Got Linear with in_features={weights.shape[1]}."
         )
     biases = weights.new_zeros(weights.shape[0]) if linear.bias is None else linear.bias.detach()
-    return _Part(weights, biases)
+    if ahead is None:
+        return _Part(weights, biases)
+    if len(ahead[1]) != weights.shape[1]:
+        raise ParameterError(
+            f"{_place(ahead[0])} must have the {weights.shape[1]} inputs of the Linear layer "
+            f"after it. Got BatchNorm1d with num_features={len(ahead[1])}."
+        )
+    return _Part(*fold_before(weights, biases, *ahead[1:]))
 
 
 def _attach_activation(path: str, module: nn.Module, parts: Sequence[_Part]) -> None:
@@ -129,8 +173,9 @@ def _read_activation(path: str, module: nn.Module) -> Activation:
     reader = _READERS.get(type(module))
     if reader is None:
         raise ParameterError(
-            f"{_place(path)} must be Linear, Dropout, Identity, Sequential or an activation that "
-            f"lamina has. Got {type(module).__name__}.{_CURES.get(type(module), '')}"
+            f"{_place(path)} must be Linear, BatchNorm1d, Dropout, Identity, Sequential or an "
+            f"activation that lamina has. Got {type(module).__name__}."
+            f"{_CURES.get(type(module), '')}"
         )
     activation = reader(module)
     if activation is None:

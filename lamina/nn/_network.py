@@ -191,7 +191,9 @@ class Network(nn.Module):
         Read are ``Linear``, ``Identity``, ``Sigmoid``, ``Tanh``, ``Hardtanh``, ``ReLU``,
         ``LeakyReLU``, ``PReLU``, ``Softplus``, ``GELU``, ``SiLU``, ``ELU``, this package's
         :class:`ActivationLayer` and ``Sequential`` within ``Sequential``. ``Dropout`` is left
-        out, since it does nothing at prediction.
+        out, since it does nothing at prediction. ``BatchNorm1d`` in eval mode is a fixed affine
+        map and is folded into the ``Linear`` before it, or else after it. Anything else, a class
+        of one's own with its own ``forward`` too, is refused by its name.
 
         Parameters
         ----------

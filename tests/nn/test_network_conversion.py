@@ -131,6 +131,109 @@ def test_parameters_of_layers_copied_from_arrays_to_torch():
     np.testing.assert_allclose(module(X).detach().numpy(), by_hand, rtol=1e-13, atol=1e-15)
 
 
+def trained_norm(n, seed, **options):
+    """A batch normalisation whose statistics are not those of its start."""
+    norm = nn.BatchNorm1d(n, **options)
+    rng = np.random.default_rng(seed)
+    norm.running_mean.copy_(torch.from_numpy(rng.normal(size=n)))
+    norm.running_var.copy_(torch.from_numpy(rng.uniform(0.1, 4.0, n)))
+    if norm.affine:
+        with torch.no_grad():
+            norm.weight.copy_(torch.from_numpy(rng.normal(size=n)))
+            norm.bias.copy_(torch.from_numpy(rng.normal(size=n)))
+    return norm
+
+
+NORMED = {
+    "after a Linear": lambda: [nn.Linear(3, 4), trained_norm(4, 0), nn.ReLU(), nn.Linear(4, 2)],
+    "after an activation": lambda: [
+        nn.Linear(3, 4), nn.Tanh(), trained_norm(4, 1), nn.Linear(4, 2),
+    ],
+    "first of all": lambda: [trained_norm(3, 2), nn.Linear(3, 4), nn.GELU(), nn.Linear(4, 2)],
+    "last of all": lambda: [nn.Linear(3, 2), trained_norm(2, 3)],
+    "twice": lambda: [
+        trained_norm(3, 4), trained_norm(3, 5), nn.Linear(3, 4), trained_norm(4, 6),
+        trained_norm(4, 7, affine=False), nn.ELU(), nn.Dropout(), trained_norm(4, 8),
+        nn.Linear(4, 2, bias=False),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", NORMED)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_batch_normalisation_in_eval_mode_is_folded(where, dtype):
+    theirs = nn.Sequential(*NORMED[where]()).to(dtype).eval()
+    ours = Network.from_torch(theirs)
+    assert ours.dtype is dtype
+    assert len(ours.weights) == sum(isinstance(part, nn.Linear) for part in theirs)
+    tolerance = 1e-4 if dtype is torch.float32 else 1e-12
+    inputs = X.to(dtype)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(inputs), theirs(inputs), rtol=tolerance, atol=tolerance)
+
+
+def test_folding_leaves_the_module_as_it_was():
+    theirs = nn.Sequential(*NORMED["twice"]()).eval()
+    before = {name: value.clone() for name, value in theirs.state_dict().items()}
+    Network.from_torch(theirs)
+    assert all(torch.equal(before[name], value) for name, value in theirs.state_dict().items())
+
+
+class OwnForward(nn.Sequential):
+    """A Sequential that computes something else."""
+
+    def forward(self, x):
+        """Return twice the output."""
+        return 2 * super().forward(x)
+
+
+class OwnLinear(nn.Linear):
+    """A Linear that computes something else."""
+
+    def forward(self, x):
+        """Return twice the output."""
+        return 2 * super().forward(x)
+
+
+def evaluated(*modules):
+    return nn.Sequential(*modules).eval()
+
+
+@pytest.mark.parametrize(
+    ("module", "sentence"),
+    [
+        (
+            nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)),
+            r"'1' must be in eval mode .*eval\(\)",
+        ),
+        (
+            evaluated(nn.Linear(2, 2), nn.BatchNorm1d(2, track_running_stats=False)),
+            r"'1' must have running statistics",
+        ),
+        (evaluated(nn.Linear(2, 3), nn.BatchNorm1d(2)), r"'1' must take the 3 outputs"),
+        (evaluated(nn.BatchNorm1d(3), nn.Linear(2, 3)), r"'0' must have the 2 inputs"),
+        (
+            evaluated(nn.Linear(2, 2), nn.ReLU(), nn.BatchNorm1d(2)),
+            r"'2' must stand beside a Linear .* at the end",
+        ),
+        (
+            evaluated(nn.Linear(2, 2), nn.ReLU(), nn.BatchNorm1d(2), nn.Tanh(), nn.Linear(2, 1)),
+            r"'2' must stand beside a Linear .* followed by Tanh",
+        ),
+        (evaluated(nn.Linear(2, 2), nn.LayerNorm(2)), r"Got LayerNorm"),
+        (evaluated(nn.Linear(2, 2), nn.BatchNorm2d(2)), r"Got BatchNorm2d"),
+        (evaluated(nn.LazyLinear(2)), r"'0' must have weights\. Got LazyLinear"),
+        (OwnForward(nn.Linear(2, 2)), r"Got OwnForward"),
+        (evaluated(OwnForward(nn.Linear(2, 2))), r"'0' .*Got OwnForward"),
+        (evaluated(OwnLinear(2, 2)), r"'0' .*Got OwnLinear"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_folded_is_refused_by_name(module, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        Network.from_torch(module)
+
+
 class Own(nn.Module):
     """A module that nobody can read the order of."""
 
