@@ -22,7 +22,7 @@ import torch
 from lamina._errors import DivergedWarning, ParameterError
 from lamina.heads import HEADS, Custom, Normal
 from lamina.nn import ACTIVATIONS, ReLU
-from lamina.stack import OPTIMIZERS, Checkpoint, Member, engine_info, train
+from lamina.stack import OPTIMIZERS, Checkpoint, Member, _pool, engine_info, train
 from lamina.stack import _extension as module
 
 needs_native = pytest.mark.skipif(
@@ -126,22 +126,39 @@ def test_threads_that_diverge_leave_the_others_alone(n_threads):
 
 
 class Later:
-    """Send a signal to this process after some seconds; knows when it did."""
+    """Send a signal to this process some seconds after an event; knows when it did."""
 
-    def __init__(self, seconds, signal_number=signal.SIGINT):
-        self._timer = threading.Timer(seconds, self._send, [signal_number])
+    def __init__(self, seconds, signal_number=signal.SIGINT, after=None):
+        self._seconds, self._number, self._after = seconds, signal_number, after
+        self._thread = threading.Thread(target=self._send)
         self.at = None
 
-    def _send(self, signal_number):
+    def _send(self):
+        if self._after is not None:
+            self._after.wait(60)
+        time.sleep(self._seconds)
         self.at = time.monotonic()
-        os.kill(os.getpid(), signal_number)
+        os.kill(os.getpid(), self._number)
 
     def __enter__(self):
-        self._timer.start()
+        self._thread.start()
         return self
 
     def __exit__(self, *_):
-        self._timer.join()
+        self._thread.join()
+
+
+@pytest.fixture
+def epoch_ended(monkeypatch):
+    """Return an event that is set whenever a member has ended an epoch."""
+    event, enter = threading.Event(), _pool.enter_epoch
+
+    def entering(*arguments):
+        enter(*arguments)
+        event.set()
+
+    monkeypatch.setattr(_pool, "enter_epoch", entering)
+    return event
 
 
 def long_training(n_members, n=20_000, **settings):
@@ -158,21 +175,20 @@ def long_training(n_members, n=20_000, **settings):
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize(("n", "members_n"), [(1, 1), (2, 3)])
 def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
-    n, members_n, watched, n_threads, tmp_path
+    n, members_n, watched, n_threads, tmp_path, epoch_ended
 ):
-    # Short epochs: at least one ends in time, on a busy machine and under sanitizers too.
-    members, X, y = long_training(members_n, n=3_000)
+    members, X, y = long_training(members_n)
     path = tmp_path / "cut.ckpt"
     callbacks = [lambda report: None] if watched else []
     n_threads(n)
-    with Later(0.6) as later:
+    with Later(0.1, after=epoch_ended) as later:
         cut = train(members, X, y, backend="cpu", checkpoint=path, callbacks=callbacks)
         waited = time.monotonic() - later.at
     # A step takes some 100 µs; the rest is for busy machines.
     assert waited < 10.0
     assert cut.interrupted
     assert cut.status == ["stopped"] * members_n
-    assert cut.n_epochs[0] >= 1
+    assert max(cut.n_epochs) >= 1
     n_epochs = cut.n_epochs
     shorter = [
         Member(**{**vars(m), "max_epochs": e}) for m, e in zip(members, n_epochs, strict=True)
@@ -181,7 +197,8 @@ def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
     for a, b in zip(numbers(cut), numbers(whole), strict=True):
         np.testing.assert_array_equal(a, b)
     # The checkpoint is that of the same epoch: stopped at once, it gives the same again.
-    with Later(0.3):
+    epoch_ended.clear()
+    with Later(0.1, after=epoch_ended):
         again = train(members, X, y, backend="cpu", checkpoint=path)
     assert all(e >= n for e, n in zip(again.n_epochs, n_epochs, strict=True))
     longer = [
@@ -203,7 +220,7 @@ def test_ctrl_c_does_not_wait_for_the_end_of_a_long_epoch(n_threads):
     with Later(0.8) as later:
         cut = train(members, X, y, backend="cpu")
         waited = time.monotonic() - later.at
-    assert waited < 2.0
+    assert waited < 10.0  # an epoch takes a minute
     assert cut.n_epochs == [0, 0]
     assert cut.status == ["stopped", "stopped"]
     for a, b in zip(numbers(cut), numbers(start), strict=True):
@@ -226,8 +243,11 @@ def test_ctrl_c_over_and_over_leaves_no_thread(n_threads):
     begun = threading.active_count()
     try:
         with Later(0.5), Later(0.501), Later(0.502), Later(0.51):
-            with contextlib.suppress(KeyboardInterrupt):  # the second may quit for good
-                assert train(members, X, y, backend="cpu").interrupted
+            # The second may quit for good, and the third come at any later moment.
+            with contextlib.suppress(KeyboardInterrupt):
+                with contextlib.suppress(KeyboardInterrupt):
+                    assert train(members, X, y, backend="cpu").interrupted
+                inside = False
             inside = False
         assert threading.active_count() == begun
         assert heard
