@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
@@ -25,9 +25,14 @@ def as_network(net: Any, name: str = "net") -> Network:
     for i, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):
         slope = slopes[i]
         for values in (W, b) if slope is None else (W, b, slope):
-            # A sum is finite where all is, and quicker than a look at each number.
-            if torch.isfinite(values.sum()) or torch.isfinite(values).all():
+            if all_finite(values):
                 continue
             wrong = values[~torch.isfinite(values)][0].item()
             raise DataError(f"{name} must have finite weights. Got {wrong} in layer {i + 1}.")
     return network.requires_grad_(False)
+
+
+def all_finite(values: Tensor) -> bool:
+    """Return whether every number is finite, quickly where they are."""
+    # A sum is not finite where one of its numbers is not; otherwise it may have overflowed.
+    return bool(torch.isfinite(values.sum())) or bool(torch.isfinite(values).all())

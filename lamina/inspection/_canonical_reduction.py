@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ class Reduction:
     constant: IntArray
     silent: IntArray
     merged: IntArray
-    collapsed: list[int] = field(default_factory=list)
+    collapsed: list[int]
     certain: bool = True
 
     def keep(self, i: int, kept: Array) -> int:
@@ -57,16 +57,17 @@ class Reduction:
 def reduce(layers: Layers, tolerance: float) -> Reduction:
     """Return the canonical form of arrays, which are changed."""
     n = layers.n_hidden
+    standardise(layers)
+    collapsed = collapse_linear(layers)
     state = Reduction(
         layers,
-        list(range(n)),
+        [i for i in range(n) if i not in collapsed],
         [np.arange(len(b)) for b in layers.biases[:-1]],
         constant=np.zeros(n, dtype=np.intp),
         silent=np.zeros(n, dtype=np.intp),
         merged=np.zeros(n, dtype=np.intp),
+        collapsed=collapsed,
     )
-    _standardise(layers)
-    _collapse(state)
     while True:
         state.certain = True
         before = layers.sizes
@@ -79,7 +80,7 @@ def reduce(layers: Layers, tolerance: float) -> Reduction:
             return state
 
 
-def _standardise(layers: Layers) -> None:
+def standardise(layers: Layers) -> None:
     """Write each activation as a standard one between affine maps."""
     for i in range(layers.n_hidden):
         form = standard(layers.activations[i])
@@ -93,27 +94,20 @@ def _standardise(layers: Layers) -> None:
         layers.weights[i + 1] = form.p * above
 
 
-def _collapse(state: Reduction) -> None:
-    """Multiply linear hidden layers into the layer above."""
-    layers = state.layers
-    for i in reversed(range(layers.n_hidden)):
-        if group_of(layers.activations[i]).linear:
-            above = layers.weights[i + 1]
-            layers.biases[i + 1] = layers.biases[i + 1] + above @ layers.biases[i]
-            layers.weights[i + 1] = above @ layers.weights[i]
-            state.collapsed.insert(0, state.places[i])
-            _remove_layer(state, i)
+def collapse_linear(layers: Layers) -> list[int]:
+    """Multiply linear hidden layers into the layer above; return which they were, from 0."""
+    linear = [i for i in range(layers.n_hidden) if group_of(layers.activations[i]).linear]
+    for i in reversed(linear):
+        above = layers.weights[i + 1]
+        layers.biases[i + 1] = layers.biases[i + 1] + above @ layers.biases[i]
+        layers.weights[i + 1] = above @ layers.weights[i]
+        _remove_layer(layers, i)
+    return linear
 
 
-def _remove_layer(state: Reduction, i: int) -> None:
+def _remove_layer(layers: Layers, i: int) -> None:
     """Take a hidden layer out of every list."""
-    layers = state.layers
-    lists: list[list[object]] = [
-        *(layers.weights, layers.biases, layers.slopes, layers.activations),  # type: ignore[list-item]
-        *(state.places, state.units),  # type: ignore[list-item]
-    ]
-    for each in lists:
-        del each[i]
+    del layers.weights[i], layers.biases[i], layers.slopes[i], layers.activations[i]
 
 
 def _drop_silent(state: Reduction) -> None:
@@ -164,4 +158,6 @@ def _make_constant(state: Reduction) -> None:
     layers.weights[-1] = np.zeros((len(layers.biases[-1]), layers.weights[0].shape[1]))
     for i in reversed(range(layers.n_hidden)):
         state.silent[state.places[i]] += len(layers.biases[i])
-        _remove_layer(state, i)
+        _remove_layer(layers, i)
+    state.places.clear()
+    state.units.clear()

@@ -11,6 +11,9 @@ from lamina._typing import Array, FloatArray, IntArray
 from ._symmetry_group import group_of
 from ._symmetry_layers import Layers, apply_factors
 
+_SMALLEST_SQUARE, _LARGEST_SQUARE = 1e-250, 1e250
+"""Between these the squares of a row lose nothing that counts."""
+
 _PIVOT = 1e-6
 """An entry below this share of a row's largest is too small to give the row its sign."""
 
@@ -20,10 +23,16 @@ _DOUBT = 100.0
 
 def row_norms(rows: FloatArray) -> FloatArray:
     """Return the length of each row (n,), also of rows whose squares leave float64."""
-    largest = np.abs(rows).max(axis=1, initial=0.0)
-    safe = np.where(largest == 0, 1.0, largest)
-    norms: FloatArray = safe * np.sqrt(np.square(rows / safe[:, None]).sum(axis=1))
-    return np.where(largest == 0, 0.0, norms)
+    with np.errstate(over="ignore"):
+        squares: FloatArray = np.einsum("ij,ij->i", rows, rows)
+    norms = np.sqrt(squares)
+    wild = np.flatnonzero((squares < _SMALLEST_SQUARE) | (squares > _LARGEST_SQUARE))
+    if wild.size:
+        largest = np.abs(rows[wild]).max(axis=1, initial=0.0)
+        safe = np.where(largest == 0, 1.0, largest)
+        norms[wild] = safe * np.sqrt(np.square(rows[wild] / safe[:, None]).sum(axis=1))
+        norms[wild[largest == 0]] = 0.0
+    return norms
 
 
 def incoming(layers: Layers, i: int) -> FloatArray:
@@ -31,19 +40,28 @@ def incoming(layers: Layers, i: int) -> FloatArray:
     return np.column_stack([layers.biases[i], layers.weights[i]])
 
 
+def choose_scale(layers: Layers, i: int, tolerance: float) -> FloatArray:
+    """Give units length 1 and slopes within [-1, 1]; return the factors (units,)."""
+    group, slopes = group_of(layers.activations[i]), layers.slopes[i]
+    factors = np.ones(len(layers.biases[i]))
+    if group.inverts and slopes is not None:
+        factors[np.abs(slopes) > 1.0 + tolerance] = -1.0
+    if group.scales:
+        norms = row_norms(incoming(layers, i))
+        factors = factors / np.where(norms == 0, 1.0, norms)
+    if (factors != 1.0).any():
+        apply_factors(layers, i, factors)
+    return factors
+
+
 def choose_gauge(layers: Layers, i: int, tolerance: float) -> None:
     """Give the units of a hidden layer length 1, slopes within 1, and a first sign of plus."""
     group = group_of(layers.activations[i])
-    slopes = layers.slopes[i]
-    if group.inverts and slopes is not None:
-        apply_factors(layers, i, np.where(np.abs(slopes) > 1.0 + tolerance, -1.0, 1.0))
-        slopes = layers.slopes[i]
+    choose_scale(layers, i, tolerance)
     if group.scales:
-        norms = row_norms(incoming(layers, i))
-        # Twice, since the length of a row that was far from 1 is only 1 to rounding.
-        for lengths in (norms, None):
-            n = row_norms(incoming(layers, i)) if lengths is None else lengths
-            apply_factors(layers, i, 1.0 / np.where(n == 0, 1.0, n))
+        # Again, since the length of a row that was far from 1 is only 1 to rounding.
+        choose_scale(layers, i, tolerance)
+    slopes = layers.slopes[i]
     free = np.full(len(layers.biases[i]), group.parity != 0)
     if group.inverts and slopes is not None:
         free = np.abs(np.abs(slopes) - 1.0) <= tolerance

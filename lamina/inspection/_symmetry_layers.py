@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import FloatArray, IntArray
 from lamina.nn import Activation, Network
 
-from ._as_network import as_network
+from ._as_network import all_finite, as_network
 from ._symmetry_group import answer
 
 
@@ -68,15 +69,16 @@ def layers_of(net: Any, name: str = "net") -> Layers:
 
 
 def network_of(layers: Layers, dtype: torch.dtype | None = None) -> Network:
-    """Return a network of the arrays, in the dtype that the first one had."""
+    """Return a network that may share the arrays' memory, in the dtype that the first one had."""
     pairs = list(zip(layers.weights, layers.biases, strict=True))
     network = Network.from_arrays(
         pairs,
         layers.activations[:-1],
         output_activation=layers.activations[-1],
         slopes=layers.slopes,
+        copy=False,
     ).to(dtype or layers.dtype)
-    if not all(bool(torch.isfinite(values).all()) for values in network.parameters()):
+    if not all(all_finite(values) for values in network.parameters()):
         name = str(network.dtype).removeprefix("torch.")
         raise DataError(
             f"The new weights must be finite in {name}. Got one beyond its range. "
@@ -100,7 +102,7 @@ def apply_order(layers: Layers, i: int, order: IntArray) -> None:
     layers.weights[i] = layers.weights[i][order]
     layers.biases[i] = layers.biases[i][order]
     layers.slopes[i] = None if slopes is None else slopes[order]
-    layers.weights[i + 1] = layers.weights[i + 1][:, order]
+    layers.weights[i + 1] = layers.weights[i + 1].take(order, axis=1)
 
 
 def apply_factors(layers: Layers, i: int, factors: FloatArray) -> None:
@@ -115,6 +117,12 @@ def apply_factors(layers: Layers, i: int, factors: FloatArray) -> None:
         layers.weights[i + 1] = above
         if told.q.any():
             layers.biases[i + 1] = layers.biases[i + 1] - above @ told.q
+
+
+def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield slices of rows that stay in a cache of some megabytes while they are worked on."""
+    step = max(1, 2**17 // max(1, n_columns))
+    return (slice(start, start + step) for start in range(0, n_rows, step))
 
 
 def apply_matrix(layers: Layers, i: int, matrix: FloatArray) -> None:
