@@ -8,6 +8,8 @@ whether a figure is exact, moves with rounding or with the random stream, stands
 from . import (  # noqa: F401  (importing a file registers its experiments)
     _activations,
     _data,
+    _dead_units,
+    _gradient_sizes,
     _inverse,
     _labels,
     _mixtures,
