@@ -226,10 +226,10 @@ def mean_error(head: Any, y: Any, n_rows: int) -> Callable[[Network, FloatArray]
             f"head must be a head of lamina.heads, or a loss of torch. Got {shown(head)}. "
             "Pass for example lamina.heads.Categorical(3)."
         )
-    values: Array = np.asarray(y)
-    values = prepared(values) if callable(prepared) and is_head else values
-    if values.shape[:1] != (n_rows,):
-        raise DataError(f"y must have {n_rows} rows, as X. Got shape {values.shape}.")
+    given: Array = np.asarray(y)
+    if given.shape[:1] != (n_rows,):
+        raise DataError(f"y must have {n_rows} rows, as X. Got shape {given.shape}.")
+    values: Array = prepared(given) if callable(prepared) and is_head else given
     targets = torch.tensor(values)
     targets = targets.double() if targets.is_floating_point() else targets
 

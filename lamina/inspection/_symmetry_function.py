@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from lamina._checks import check_integer, check_real
 from lamina._errors import ParameterError
@@ -217,18 +218,28 @@ def _climb(
 ) -> FloatArray:
     """Follow the gradient of the squared difference from some inputs, within their box."""
     bottom, top = torch.from_numpy(low), torch.from_numpy(high)
-    x = torch.from_numpy(X).clone()
-    best, reached = x.clone(), torch.full((len(x),), -1.0, dtype=x.dtype)
-    for step in range(_STEPS):
-        with torch.enable_grad():
-            leaf = x.requires_grad_()
-            error = (one(leaf) - two(leaf)).square().sum(dim=-1)
-            (gradient,) = torch.autograd.grad(error.sum(), leaf)
-        better = error.detach() > reached
-        best[better], reached = x.detach()[better], torch.maximum(reached, error.detach())
-        size = gradient.abs().amax(dim=1, keepdim=True)
-        pace = 0.1 * (top - bottom) * 0.93**step
-        moved = x.detach() + pace * gradient / torch.where(size > 0, size, 1.0)
-        x = torch.minimum(torch.maximum(moved, bottom), top)
+    tried = torch.from_numpy(X).clone()
+    best, uphill = tried, torch.zeros_like(tried)
+    reached = torch.full((len(X),), -1.0, dtype=tried.dtype)
+    pace = torch.full((len(X), 1), 0.1, dtype=tried.dtype)
+    for _ in range(_STEPS):
+        error, gradient = _error_and_gradient(one, two, tried)
+        better = (error > reached)[:, None]
+        best, uphill = torch.where(better, tried, best), torch.where(better, gradient, uphill)
+        reached = torch.maximum(reached, error)
+        # A climber that found nothing higher tries half as far from where it was.
+        pace = torch.where(better, 1.5 * pace, 0.5 * pace)
+        size = uphill.abs().amax(dim=1, keepdim=True)
+        step = pace * (top - bottom) * uphill / torch.where(size > 0, size, 1.0)
+        tried = torch.minimum(torch.maximum(best + step, bottom), top)
     found: FloatArray = best.numpy()
     return found
+
+
+def _error_and_gradient(one: Network, two: Network, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the squared difference of outputs (N,) and its gradient on the inputs (N, D)."""
+    with torch.enable_grad():
+        leaf = x.detach().requires_grad_()
+        error = (one(leaf) - two(leaf)).square().sum(dim=-1)
+        (gradient,) = torch.autograd.grad(error.sum(), leaf)
+    return error.detach(), gradient

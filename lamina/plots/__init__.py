@@ -7,7 +7,9 @@ from ._figure import figure_numbers, save_figure
 from ._history import plot_history
 from ._predictions import plot_predictions, plot_residuals
 from ._regression import plot_regression
+from ._segments import plot_segment
 from ._style import PALETTE, panels, style
+from ._units import plot_gradients, plot_units
 
 __all__ = [
     "PALETTE",
@@ -18,13 +20,16 @@ __all__ = [
     "plot_coverage",
     "plot_decision",
     "plot_decision_panels",
+    "plot_gradients",
     "plot_history",
     "plot_pit",
     "plot_predictions",
     "plot_regression",
     "plot_reliability",
     "plot_residuals",
+    "plot_segment",
     "plot_sharpness",
+    "plot_units",
     "save_figure",
     "style",
 ]
