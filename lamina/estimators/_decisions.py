@@ -126,10 +126,10 @@ class Decisions(ClassifierMixin, BaseMLP):  # type: ignore[misc]
     def label_noise_(self) -> float | FloatArray:
         """The probability of a wrong label that was given or learnt."""
         check_is_fitted(self)
-        noise = getattr(self._head, "label_noise", 0.0)
         shared = self._head.shared_raw(self._n_logits)
         if not shared:
-            return float(noise)
+            noise = float(getattr(self._head, "label_noise", 0.0))
+            return np.full(self._n_logits, noise) if self._labels.multilabel else noise
         # An evenly drawn label is wrong in K - 1 of K cases.
         n_classes = self._n_logits if self.out_activation_ == "softmax" else 2
         biases = [network.layers()[-1][1][-shared:] for network in self.networks_]

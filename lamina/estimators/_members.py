@@ -68,7 +68,7 @@ def make_plan(
     if first is not None:
         streams = [np.random.RandomState(s % 2**32) for s in seeds[1:]]
         drawn = [first, *(mlp._first_layers(sizes, stream) for stream in streams)]
-        last = problem.head.start(problem.head.targets(problem.y[train]))
+        last = _start(problem, train)
         starts: Sequence[Network] = [_network(mlp, layers, last) for layers in drawn]
     else:
         assert before is not None
@@ -99,8 +99,23 @@ def first_network(
 ) -> Network:
     """Return a network as it begins when it is trained on some rows."""
     sizes = (problem.X.shape[1], *hidden_sizes(mlp), problem.n_raw)
-    last = problem.head.start(problem.head.targets(problem.y[rows]))
-    return _network(mlp, mlp._first_layers(sizes, random_state), last)
+    return _network(mlp, mlp._first_layers(sizes, random_state), _start(problem, rows))
+
+
+def _start(problem: Problem, rows: IntArray) -> Array | None:
+    """Return the biases at which the head wants to begin; weights count as repeated rows."""
+    if problem.weight is not None:
+        rows = np.repeat(rows, _repeats(problem.weight[rows]))
+    return problem.head.start(problem.head.targets(problem.y[rows]))
+
+
+def _repeats(weight: FloatArray) -> IntArray:
+    """Return how often each row stands for its weight: exactly, if weights are small counts."""
+    most = 10 * len(weight)
+    counts = np.rint(weight)
+    if (counts != weight).any() or counts.sum() > most:
+        counts = np.maximum(1, np.rint(weight * (most / weight.sum())))
+    return counts.astype(np.int64)
 
 
 def _network(mlp: BaseMLP, layers: list[Layer], last: Array | None) -> Network:

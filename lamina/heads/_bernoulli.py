@@ -109,7 +109,7 @@ class Bernoulli(Head):
         return n_targets if self._learns else 0
 
     def start(self, y: Array) -> Array | None:
-        """Return the log odds of each label and a small noise, if that is learnt."""
+        """Return the log odds of each label and a large noise, if that is learnt."""
         if not self._learns:
             return None
         odds = log_odds(y.mean(0))

@@ -144,7 +144,7 @@ class Categorical(Head):
         return int(self._learns)
 
     def start(self, y: Array) -> Array | None:
-        """Return log shares of the classes and a small noise, if that is learnt."""
+        """Return log shares of the classes and a large noise, if that is learnt."""
         if not self._learns:
             return None
         n_classes = self.n_targets(y)

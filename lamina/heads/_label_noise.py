@@ -26,8 +26,9 @@ from ._floats import logaddexp, logistic, softplus
 
 Noise = float | Literal["learn"]
 
-START = -math.log(9.0)
-"""Raw output at which a learnt g begins: 0.1, so ε = 0.05 for two classes."""
+START = math.log(3.0)
+"""Raw output at which a learnt g begins: 0.75. From above, logits may grow while it falls; from
+below, logits that are still small keep it small."""
 
 
 def check_noise(noise: Noise, below: float) -> Noise:

@@ -19,8 +19,15 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from lamina._errors import FileError, ParameterError
-from lamina.estimators import MLPClassifier, MLPRegressor, TableClassifier, TableRegressor
+from lamina.estimators import (
+    MixtureDensityRegressor,
+    MLPClassifier,
+    MLPRegressor,
+    TableClassifier,
+    TableRegressor,
+)
 from lamina.estimators._persistence import KINDS, load, save
+from lamina.heads import Normal
 from lamina.nn import ACTIVATIONS, Network
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -42,6 +49,7 @@ def mlps():
     frame = pd.DataFrame(X, columns=NAMES)
     two = np.stack([X[:, 0] > 0, X[:, 1] > 0], axis=1).astype(int)
     asked = ("predict", "predict_proba")
+    several = ("predict", "predict_interval")
     return {
         "letters": (MLPClassifier(**TINY).fit(X, LETTERS), asked),
         "binary": (MLPClassifier(**TINY, class_weight={0: 2.0}).fit(X, two[:, 0]), asked),
@@ -57,6 +65,10 @@ def mlps():
         "numbers": (MLPRegressor(**TINY, n_members=2).fit(X, X[:, :2]), asked[:1]),
         "counts": (MLPRegressor(**TINY, loss="poisson").fit(X, np.abs(X[:, 0])), asked[:1]),
         "lbfgs": (MLPRegressor(**TINY, solver="lbfgs").fit(X, X[:, 0]), asked[:1]),
+        "noisy": (MLPClassifier(**TINY, label_noise="learn").fit(X, LETTERS), asked),
+        "normal": (MLPRegressor("normal", **TINY).fit(X, X[:, 0]), several),
+        "spread": (MLPRegressor(Normal("per_row"), **TINY).fit(X, X[:, :2]), several),
+        "mixture": (MixtureDensityRegressor(2, **TINY, n_members=2).fit(X, X[:, 0]), several),
         "linear": (MLPRegressor(**(TINY | {"hidden_layer_sizes": ()})).fit(X, X[:, 0]), asked[:1]),
     }
 

@@ -130,7 +130,7 @@ def test_means_and_scores_are_of_the_true_label():
 
 def test_the_start_has_the_shares_of_the_labels():
     start = Bernoulli(label_noise="learn").start(np.array([[1.0], [0.0], [0.0], [0.0]]))
-    np.testing.assert_allclose(scipy.special.expit(start), [0.25, 0.1])
+    np.testing.assert_allclose(scipy.special.expit(start), [0.25, 0.75])
     start = Categorical(label_noise="learn").start(np.array([0, 0, 2]))
     np.testing.assert_allclose(np.exp(start[:3]), [0.5, 1 / 6, 1 / 3])
     assert Bernoulli().start(np.ones((3, 1))) is None
