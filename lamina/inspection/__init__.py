@@ -4,6 +4,16 @@ An inspection takes arrays, a network or a predictive distribution, never an est
 returns a frozen result with named numbers, ``summary()`` and ``plot()``.
 """
 
+from ._approximation_barron import BarronResult, barron_network, barron_rate
+from ._approximation_grid import relu_grid_interpolant
+from ._approximation_interpolant import (
+    InterpolantErrorsResult,
+    InterpolantResult,
+    interpolant_errors,
+    relu_interpolant,
+)
+from ._approximation_polynomial import PolynomialExceptionResult, polynomial_exception
+from ._approximation_ridges import RidgesResult, ridges
 from ._balls import GaussianRadius, log_ball_volume, log_sphere_area, shell_fraction
 from ._calibration import CalibrationResult, calibration
 from ._canonical import CanonicalResult, canonical
@@ -42,6 +52,7 @@ from ._units_history import UnitHistory
 
 __all__ = [
     "AffineRun",
+    "BarronResult",
     "BottleneckResult",
     "CalibrationResult",
     "CanonicalResult",
@@ -57,6 +68,8 @@ __all__ = [
     "GeometryResult",
     "GradientLayer",
     "GradientsResult",
+    "InterpolantErrorsResult",
+    "InterpolantResult",
     "LayerRank",
     "LayerSymmetry",
     "LineRegionsResult",
@@ -64,8 +77,10 @@ __all__ = [
     "MatchResult",
     "MemoryResult",
     "PitResult",
+    "PolynomialExceptionResult",
     "RankResult",
     "Reliability",
+    "RidgesResult",
     "SameFunctionResult",
     "ScoresResult",
     "SegmentResult",
@@ -75,6 +90,8 @@ __all__ = [
     "UnitHistory",
     "UnitLayer",
     "UnitsResult",
+    "barron_network",
+    "barron_rate",
     "bottleneck",
     "calibration",
     "canonical",
@@ -89,6 +106,7 @@ __all__ = [
     "gaussian_surrogate",
     "geometry",
     "gradients",
+    "interpolant_errors",
     "levina_bickel",
     "lipschitz",
     "log_ball_volume",
@@ -99,10 +117,14 @@ __all__ = [
     "n_symmetries",
     "permute",
     "pit",
+    "polynomial_exception",
     "principal_components",
     "rank",
     "regions_on_line",
+    "relu_grid_interpolant",
+    "relu_interpolant",
     "rescale",
+    "ridges",
     "same_function",
     "scores",
     "segment",
