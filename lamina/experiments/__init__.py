@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (importing a file registers its experiments)
     _slopes,
     _spirals,
     _steps,
+    _symmetries,
     _tensors,
     _trained,
     _wired,

@@ -19,7 +19,7 @@ from ._arrays import numbers
 from ._axes import BLUE, axes_or_new
 from ._match_arrays import gathered
 from ._symmetry_group import group_of
-from ._symmetry_layers import Layers, layers_of, network_of
+from ._symmetry_layers import Layers, layers_of, network_of, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -272,13 +272,12 @@ def enumerate_symmetries(net: Any, X: Any = None, *, limit: int = 10_000) -> Enu
             f"Got {count}. n_symmetries counts without writing them out."
         )
     inputs = sample_inputs(layers, X, 50)
-    before = network_of(layers).predict_raw(inputs)
+    before = outputs_of(layers, inputs)
     rows, change = [], 0.0
     for orders, factors in _elements(layers):
         copy = gathered(layers, dict(enumerate(orders)), dict(enumerate(factors)))
         rows.append(copy.parameters())
-        gap = np.abs(network_of(copy).predict_raw(inputs) - before).max()
-        change = max(change, float(gap))
+        change = max(change, float(np.abs(outputs_of(copy, inputs) - before).max()))
     parameters = np.array(rows)
     return EnumerationResult(
         parameters=parameters,

@@ -15,7 +15,7 @@ from lamina._typing import FloatArray, IntArray
 from lamina.nn import Activation, Network
 
 from ._as_network import all_finite, as_network
-from ._symmetry_group import answer
+from ._symmetry_group import answer, values_of
 
 
 @dataclass(eq=False)
@@ -85,6 +85,16 @@ def network_of(layers: Layers, dtype: torch.dtype | None = None) -> Network:
             "Take factors nearer to 1, or a float64 network."
         )
     return network
+
+
+def outputs_of(layers: Layers, X: FloatArray) -> FloatArray:
+    """Return raw outputs (N, Q) in float64, without the cost of making a network."""
+    h = X
+    for i, activation in enumerate(layers.activations):
+        slopes = layers.slopes[i]
+        told = None if slopes is None else torch.from_numpy(slopes)
+        h = values_of(activation, h @ layers.weights[i].T + layers.biases[i], told)
+    return h
 
 
 def check_layer(layers: Layers, layer: Any) -> int:
