@@ -15,6 +15,17 @@ from ._approximation_interpolant import (
 from ._approximation_polynomial import PolynomialExceptionResult, polynomial_exception
 from ._approximation_ridges import RidgesResult, ridges
 from ._balls import GaussianRadius, log_ball_volume, log_sphere_area, shell_fraction
+from ._bases import CellBasis, KernelBasis, PolynomialBasis, SplineBasis
+from ._bases_cells import CellVoteResult, cell_vote
+from ._bases_conditioning import ConditioningResult, kernel_conditioning
+from ._bases_counts import (
+    CellCountResult,
+    PolynomialCountResult,
+    cells_occupied,
+    monomial_exponents,
+    polynomial_count,
+)
+from ._bases_fit import BasisFitResult, fit_basis
 from ._calibration import CalibrationResult, calibration
 from ._canonical import CanonicalResult, canonical
 from ._collapse import AffineRun, BottleneckResult, CollapseResult, bottleneck, collapse
@@ -53,12 +64,17 @@ from ._units_history import UnitHistory
 __all__ = [
     "AffineRun",
     "BarronResult",
+    "BasisFitResult",
     "BottleneckResult",
     "CalibrationResult",
     "CanonicalResult",
+    "CellBasis",
+    "CellCountResult",
+    "CellVoteResult",
     "CollapseResult",
     "CompareResult",
     "ComponentsResult",
+    "ConditioningResult",
     "CoverageResult",
     "CurveResult",
     "DimensionResult",
@@ -70,6 +86,7 @@ __all__ = [
     "GradientsResult",
     "InterpolantErrorsResult",
     "InterpolantResult",
+    "KernelBasis",
     "LayerRank",
     "LayerSymmetry",
     "LineRegionsResult",
@@ -77,6 +94,8 @@ __all__ = [
     "MatchResult",
     "MemoryResult",
     "PitResult",
+    "PolynomialBasis",
+    "PolynomialCountResult",
     "PolynomialExceptionResult",
     "RankResult",
     "Reliability",
@@ -84,6 +103,7 @@ __all__ = [
     "SameFunctionResult",
     "ScoresResult",
     "SegmentResult",
+    "SplineBasis",
     "SymmetryCountResult",
     "TemperatureResult",
     "TwinResult",
@@ -95,6 +115,8 @@ __all__ = [
     "bottleneck",
     "calibration",
     "canonical",
+    "cell_vote",
+    "cells_occupied",
     "change_basis",
     "collapse",
     "compare",
@@ -102,11 +124,13 @@ __all__ = [
     "curve_geometry",
     "distance_concentration",
     "enumerate_symmetries",
+    "fit_basis",
     "flip_signs",
     "gaussian_surrogate",
     "geometry",
     "gradients",
     "interpolant_errors",
+    "kernel_conditioning",
     "levina_bickel",
     "lipschitz",
     "log_ball_volume",
@@ -114,9 +138,11 @@ __all__ = [
     "match",
     "memory",
     "merge",
+    "monomial_exponents",
     "n_symmetries",
     "permute",
     "pit",
+    "polynomial_count",
     "polynomial_exception",
     "principal_components",
     "rank",
