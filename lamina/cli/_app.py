@@ -19,7 +19,8 @@ from ._doctor import doctor
 from ._evaluate import evaluate
 from ._experiments import experiments
 from ._fit import fit
-from ._options import Flag
+from ._inspect import inspect
+from ._options import Flag, UsageError
 from ._output import complain, console, warnings_as_sentences
 from ._predict import predict
 
@@ -50,6 +51,7 @@ app = App(
 app.command(fit)
 app.command(predict)
 app.command(evaluate)
+app.command(inspect)
 app.command(demo)
 app.command(experiments)
 app.command(doctor)
@@ -75,6 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except CycloptsError as error:
         return _misunderstood(error)
+    except UsageError as error:
+        complain(str(error))
+        return USAGE
     except KeyboardInterrupt:
         complain("Nothing was saved.", label="Interrupted", style="yellow")
         return INTERRUPTED

@@ -5,6 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from ._distributions import (
+    calibration_of,
+    distribution_of,
+    report_calibration,
+    report_distribution,
+)
 from ._models import is_classifier, load_table_model, target_of
 from ._options import TARGET, Flag
 from ._output import Output, number, quoted
@@ -21,6 +27,11 @@ def evaluate(
     json: Flag = False,
 ) -> None:
     """Score a model on a table, beside a trivial answer.
+
+    Of a number it also says how good its distribution is: the mean negative log density (NLL),
+    the continuous ranked probability score (CRPS), how often central intervals hold what they
+    promise, and how far the probability integral transform (PIT) is from even. Of classes it
+    says whether probabilities are frequencies.
 
     The table must have the column that the model predicts. Give rows that the model has not
     been fitted to: on others it looks better than it is.
@@ -56,6 +67,14 @@ def evaluate(
             [f"{trivial.name} of these rows", *map(number, trivial.scores.values())],
         ],
     )
+    whole = calibration_of(fitted, X, y) if classes else distribution_of(fitted, X, y)
+    if isinstance(whole, str):
+        say.note(whole)
+    elif classes:
+        report_calibration(say, whole)
+    else:
+        report_distribution(say, whole)
+    told = None if isinstance(whole, str) else whole
     say.document(
         {
             "command": "evaluate",
@@ -66,6 +85,7 @@ def evaluate(
             "n_rows": len(y),
             "scores": scores,
             "baseline": {"name": trivial.name, "scores": trivial.scores},
+            "calibration" if classes else "distribution": told,
         }
     )
     say.next(f"lamina predict {quoted(str(model))} {quoted(str(data))} -o predictions.csv")

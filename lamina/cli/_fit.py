@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from lamina._errors import DataError
 
-from ._options import OUTPUT, TARGET, Flag
+from ._options import OUTPUT, TARGET, Flag, UsageError
 from ._output import Output, number, quoted, seconds
 from ._progress import Watch, watched
 from ._scores import LABELS, Baseline, Scores, baseline, held_out, model_scores
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INTERRUPTED = 130
+
+Loss: TypeAlias = Literal["squared_error", "normal", "heteroscedastic", "mixture", "poisson"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Options:
     random_state: int
     valid_fraction: float
     device: str
+    loss: Loss | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def fit(
     output: Annotated[Path, OUTPUT],
     task: Literal["auto", "classification", "regression"] = "auto",
     preset: Literal["fast", "default", "best"] = "default",
+    loss: Loss | None = None,
     time_limit: Annotated[float | None, Parameter(validator=Number(gt=0))] = None,
     categorical: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     random_state: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
@@ -90,6 +94,11 @@ def fit(
         What the target holds: classes, or numbers to regress on. "auto" looks at it.
     preset : str
         How much effort to spend.
+    loss : str
+        What to learn of a number. "squared_error", if nothing is said: its mean, with one
+        spread for all rows. "normal" learns that spread along. "heteroscedastic": a spread that
+        depends on the row. "mixture": a distribution of any shape. "poisson": the rate of
+        counts.
     time_limit : float
         Most seconds of training.
     categorical : tuple of str
@@ -110,7 +119,7 @@ def fit(
 
     check_writable(output)
     options = Options(
-        target, task, preset, time_limit, categorical, random_state, valid_fraction, device
+        target, task, preset, time_limit, categorical, random_state, valid_fraction, device, loss
     )
     from lamina import save
     from lamina.tables import infer_task, read_table, split_target
@@ -118,6 +127,11 @@ def fit(
     say.note(f"Reading {data}")
     X, y = split_target(read_table(data), target, task)
     kind = infer_task(y) if task == "auto" else task
+    if loss is not None and kind == "classification":
+        raise UsageError(
+            f"--loss must be used with a number to predict. Got {loss!r}, and {target!r} holds "
+            "classes. If these are numbers: --task regression"
+        )
     if task == "auto" and kind == "classification" and y.dtype.kind in "iuf":
         say.note("These numbers are taken for classes. If they are not: --task regression")
     fitted = _fit(X, y, options, say, classes=kind == "classification")
@@ -140,13 +154,16 @@ def _fit(
             f"The table must have more rows to hold out {options.valid_fraction:.0%} of them. "
             f"Got {len(y)} with a target. Use --valid-fraction 0 to train on all."
         )
-    model = (TableClassifier if classes else TableRegressor)(
-        preset=options.preset,
-        time_limit=options.time_limit,
-        categorical_features=list(options.categorical) or None,
-        random_state=options.random_state,
-        device=options.device,
-    )
+    given: dict[str, Any] = {
+        "preset": options.preset,
+        "time_limit": options.time_limit,
+        "categorical_features": list(options.categorical) or None,
+        "random_state": options.random_state,
+        "device": options.device,
+    }
+    if options.loss is not None:
+        given["loss"] = options.loss
+    model = (TableClassifier if classes else TableRegressor)(**given)
     what = f"{y.nunique()} classes" if classes else "a number"
     say.note(
         f"Predicting {options.target} ({what}) from {X.shape[1]} columns and "
@@ -220,6 +237,7 @@ def _document(fitted: Fitted, options: Options, data: Path, output: Path) -> dic
         "task": "classification" if fitted.classes else "regression",
         "n_rows": fitted.n_rows,
         "n_held_out": fitted.n_held_out,
+        "loss": None if fitted.classes else fitted.model.loss,
         "n_epochs": fitted.n_epochs,
         "seconds": fitted.seconds,
         "interrupted": fitted.interrupted,

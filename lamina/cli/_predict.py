@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from lamina._errors import ParameterError
+from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from ._models import drop_target, load_table_model
-from ._options import OUTPUT, Flag
+from ._models import drop_target, is_classifier, load_table_model
+from ._options import OUTPUT, SHARE, Flag, UsageError, probabilities
 from ._output import Output, quoted
 from ._writing import check_file, write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be said of the distribution of a number."""
+
+    std: bool
+    interval: float | None
+    quantiles: list[float] | None
+    samples: int | None
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything is."""
+        return self.std or any(
+            value is not None for value in (self.interval, self.quantiles, self.samples)
+        )
 
 
 def predict(
@@ -24,6 +43,11 @@ def predict(
     *,
     output: Annotated[Path | None, OUTPUT] = None,
     proba: Flag = False,
+    std: Flag = False,
+    interval: Annotated[float | None, SHARE] = None,
+    quantiles: str | None = None,
+    samples: Annotated[int | None, Parameter(validator=Number(gte=1))] = None,
+    random_state: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
     quiet: Flag = False,
     json: Flag = False,
 ) -> None:
@@ -41,6 +65,17 @@ def predict(
         CSV file to write. Without it the answer goes to stdout.
     proba : bool
         Of a classifier: a column of probability for each class, too.
+    std : bool
+        Of a number: a column of standard deviations, too.
+    interval : float
+        Of a number: columns with the ends of the central interval that holds it with this
+        probability.
+    quantiles : str
+        Of a number: a column for each of these quantiles, such as 0.1,0.5,0.9.
+    samples : int
+        Of a number: so many columns of draws from its distribution.
+    random_state : int
+        Seed of the draws.
     quiet : bool
         Print nothing but the answer, warnings and errors.
     json : bool
@@ -52,7 +87,15 @@ def predict(
     fitted = load_table_model(model)
     from lamina.tables import read_table
 
-    table = _answer(fitted, drop_target(fitted, read_table(data)), proba=proba)
+    wanted = Wanted(
+        std, interval, None if quantiles is None else probabilities(quantiles), samples
+    )
+    _check_kind(fitted, proba=proba, wanted=wanted)
+    X = drop_target(fitted, read_table(data))
+    table = _answer(fitted, X, proba=proba)
+    if wanted.anything:
+        told = _told(fitted.predict_dist(X), wanted, random_state)
+        table = table.assign(**told)
     if output is not None:
         write_csv(output, table)
         say.note(f"Wrote {len(table):,} predictions to {output}")
@@ -63,15 +106,22 @@ def predict(
         say.next(f"lamina evaluate {quoted(str(model))} {quoted(str(data))}")
 
 
+def _check_kind(model: Any, *, proba: bool, wanted: Wanted) -> None:
+    """Refuse options that do not belong to the kind of model."""
+    if proba and not is_classifier(model):
+        raise UsageError("--proba must be used with a classifier. Got a regressor.")
+    if wanted.anything and is_classifier(model):
+        raise UsageError(
+            "--std, --interval, --quantiles and --samples must be used with a regressor. "
+            "Got a classifier. Use --proba."
+        )
+
+
 def _answer(model: Any, X: pd.DataFrame, *, proba: bool) -> pd.DataFrame:
     """Return the predictions as a table."""
     import pandas as pd
 
-    from lamina import TableClassifier
-
-    if not isinstance(model, TableClassifier):
-        if proba:
-            raise ParameterError("--proba must be used with a classifier. Got a regressor.")
+    if not is_classifier(model):
         return pd.DataFrame({"prediction": model.predict(X)})
     shares = model.predict_proba(X)
     answer = pd.DataFrame({"prediction": model.classes_[shares.argmax(axis=1)]})
@@ -79,6 +129,23 @@ def _answer(model: Any, X: pd.DataFrame, *, proba: bool) -> pd.DataFrame:
         for i, label in enumerate(model.classes_):
             answer[f"probability_{label}"] = shares[:, i]
     return answer
+
+
+def _told(dist: Any, wanted: Wanted, random_state: int) -> dict[str, Any]:
+    """Return columns that say what was asked of the distribution of each row."""
+    columns: dict[str, Any] = {}
+    if wanted.std:
+        columns["std"] = dist.std()
+    if wanted.interval is not None:
+        low, high = dist.interval(wanted.interval).T
+        columns |= {f"lower_{wanted.interval:g}": low, f"upper_{wanted.interval:g}": high}
+    if wanted.quantiles is not None:
+        values = dist.quantile(wanted.quantiles)
+        columns |= {f"q{q:g}": values[:, i] for i, q in enumerate(wanted.quantiles)}
+    if wanted.samples is not None:
+        draws = dist.sample(wanted.samples, random_state)
+        columns |= {f"sample_{i + 1}": draws[:, i] for i in range(wanted.samples)}
+    return columns
 
 
 def _document(table: pd.DataFrame, model: Path, data: Path, output: Path | None) -> dict[str, Any]:

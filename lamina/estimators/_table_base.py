@@ -39,8 +39,7 @@ class TableTarget:
     head: Head
     codes: IntArray | None  # class numbers, for stratified folds
     attributes: dict[str, Any]
-    monitor: Literal["valid_loss", "valid_score"]
-    start: Array | None = None  # (n_raw,) first biases of the raw outputs
+    monitor: Literal["valid_loss", "valid_score"] = "valid_loss"
 
 
 class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -150,7 +149,7 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             codes=target.codes,
             weights=weights,
             monitor=target.monitor,
-            start=target.start,
+            start=self._start(matrix, target, weights, seed),
         )
         listeners: list[Listener] = [Progress(n_members)] if self.verbose else []
         bridge = None
@@ -172,6 +171,12 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             setattr(self, name, value)
         if bridge is not None:
             bridge.finish()
+
+    def _start(
+        self, matrix: FloatArray, target: TableTarget, weights: FloatArray | None, seed: int
+    ) -> Array | None:
+        """Return the first biases of the raw outputs, or None for zeros."""
+        return target.head.start(target.values)
 
     def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
         """Return the networks as they are to be used, and what their held-out rows tell."""

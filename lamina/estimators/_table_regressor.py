@@ -105,6 +105,12 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
     with two learning rates. ``python -m benchmarks.tables`` compares it with gradient boosting.
     With fewer than ten rows nothing is held out.
 
+    Each member holds out an eighth of the rows, half of which its neighbour holds out, too. So
+    there are rows that neither has seen, and all scales are multiplied by one factor under which
+    the mixture of the members is right for such rows. ``python -m benchmarks.intervals``
+    compares coverage and log density with NGBoost. Of a target with few distinct values a
+    learnt log density is set by the floor of the scales.
+
     Predictions are not clipped to the range of the fitted targets. Far outside the fitted range
     of a column they are constant in it, since its encoding is.
 
@@ -123,6 +129,15 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
     >>> price = 1e6 + 1e3 * table["size"]
     >>> model = TableRegressor(random_state=0).fit(table, price)
     >>> model.score(table, price) > 0.99
+    True
+
+    With the spread of each row:
+
+    >>> import numpy as np
+    >>> noise = np.random.default_rng(0).normal(size=100) * np.where(table["kind"] == "a", 9, 1)
+    >>> model = TableRegressor(loss="heteroscedastic", n_members=2, random_state=0)
+    >>> wide, narrow, _, _ = model.fit(table, noise).predict(table[:4], return_std=True)[1]
+    >>> bool(wide > 1.2 * narrow)
     True
     """
 
@@ -194,8 +209,16 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
                 attributes["min_scale_"] = floor * _unit(scaler)
         if self.metric == "mae":
             head = Custom(_absolute_error, n_raw=columns.shape[1], name="absolute error")
-        start = first_biases(head, columns, weights)
-        return TableTarget(columns, head, None, attributes, "valid_loss", start)
+        return TableTarget(columns, head, None, attributes)
+
+    def _start(
+        self, matrix: FloatArray, target: TableTarget, weights: FloatArray | None, seed: int
+    ) -> Array | None:
+        if not isinstance(target.head, Poisson):
+            return super()._start(matrix, target, weights, seed)
+        mean = np.average(target.values, axis=0, weights=weights)
+        logs: FloatArray = np.log(np.maximum(mean, 1e-3))
+        return logs
 
     def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
         if is_squared_error(head):
@@ -311,15 +334,6 @@ def _unit(scaler: TargetScaler) -> FloatArray:
     size = np.abs(scaler.mean_)
     rounding = np.finfo(np.float64).eps * np.where(size > 0, size, 1.0)
     return np.where(scaler.scale_ > 0, scaler.scale_, rounding)
-
-
-def first_biases(head: Head, y: FloatArray, weights: FloatArray | None) -> Array | None:
-    """Return where the raw outputs should begin; of counts, at the logarithm of their mean."""
-    if isinstance(head, Poisson):
-        mean = np.average(y, axis=0, weights=weights)
-        logs: FloatArray = np.log(np.maximum(mean, 1e-3))
-        return logs
-    return head.start(y)
 
 
 def _absolute_error(raw: Tensor, y: Tensor) -> Tensor:

@@ -101,7 +101,7 @@ def test_new_categories_and_holes_are_no_failure(run, files, tmp_path):
 
 def test_probabilities_of_a_regressor_are_refused(run, files):
     done = run("predict", files.regressor, files.houses, "--proba")
-    assert (done.status, done.out) == (1, "")
+    assert (done.status, done.out) == (2, "")
     assert done.err == "Error: --proba must be used with a classifier. Got a regressor.\n"
 
 

@@ -1,0 +1,115 @@
+"""A saved model taken apart: its networks, and a table as they take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lamina._checks import suggestion
+from lamina._errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lamina._typing import FloatArray
+    from lamina.nn import Network
+
+MAX_ROWS = 10_000
+"""Rows that are sent through the networks; of more, so many evenly spaced ones."""
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """A model taken apart.
+
+    Attributes
+    ----------
+    kind : str
+        Name of its class.
+    model : object
+        The model.
+    networks : list of Network
+        Its networks: several in an ensemble.
+    table : DataFrame or None
+        The rows without the target.
+    matrix : ndarray of shape (n_rows, n_inputs) or None
+        The rows as the networks take them.
+    y : Series or None
+        The target of the rows, if it is there.
+    n_rows : int
+        Rows of the file; `table` has at most `MAX_ROWS`.
+    """
+
+    kind: str
+    model: Any
+    networks: list[Network]
+    table: pd.DataFrame | None = None
+    matrix: FloatArray | None = None
+    y: pd.Series[Any] | None = None
+    n_rows: int = 0
+
+
+def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
+    """Load a model of any kind, and the table if there is one."""
+    from lamina import Network, load
+
+    model = load(path)
+    networks = [model] if isinstance(model, Network) else list(model.networks_)
+    kind = type(model).__name__
+    if data is None:
+        if target is not None:
+            raise ParameterError(f"--target must come with DATA. Got {target!r} without.")
+        return Inspected(kind, model, networks)
+    from lamina.tables import read_table
+
+    table = read_table(data)
+    n_rows = len(table)
+    if n_rows > MAX_ROWS:
+        import numpy as np
+
+        table = table.iloc[np.linspace(0, n_rows - 1, MAX_ROWS).round().astype(int)]
+    name = target if target is not None else getattr(model, "target_name_", None)
+    if target is not None and target not in table:
+        near = suggestion(target, map(str, table.columns))
+        raise ParameterError(f"--target must be a column of the table. Got {target!r}.{near}")
+    y = table.get(name)
+    rows = table.loc[:, [column for column in table.columns if column != name]]
+    matrix = _matrix(model, rows, networks[0].sizes[0])
+    return Inspected(kind, model, networks, rows, matrix, y, n_rows)
+
+
+def _matrix(model: Any, rows: pd.DataFrame, n_inputs: int) -> FloatArray:
+    """Return the rows as the networks of the model take them."""
+    import numpy as np
+
+    from lamina import MixtureDensityRegressor, TableClassifier, TableRegressor
+
+    if isinstance(model, (TableClassifier, TableRegressor)):
+        encoded: FloatArray = np.asarray(model.encoder_.transform(rows), dtype=np.float64)
+        return encoded
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and set(names) <= set(rows.columns):
+        rows = rows.loc[:, list(names)]
+    text = [str(name) for name in rows.columns if rows[name].dtype.kind not in "biuf"]
+    if text:
+        raise DataError(
+            f"DATA must hold numbers for this model. Got text in the column {text[0]!r}. If that "
+            "is the target, name it: --target."
+        )
+    if rows.shape[1] != n_inputs:
+        raise DataError(
+            f"DATA must have {n_inputs} columns beside the target, as the model has inputs. "
+            f"Got {rows.shape[1]}. Name the target with --target, and leave other columns out."
+        )
+    numbers = rows.to_numpy(dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        column = str(rows.columns[np.argwhere(~np.isfinite(numbers))[0][1]])
+        raise DataError(
+            f"DATA must hold finite numbers for this model. Got a missing or infinite one in the "
+            f"column {column!r}. Fill or drop such rows."
+        )
+    if isinstance(model, MixtureDensityRegressor):
+        scaled: FloatArray = (numbers - model.input_mean_) / model.input_scale_
+        return scaled
+    return numbers
