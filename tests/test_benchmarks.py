@@ -18,6 +18,7 @@ SMALL = {
     "roofline": ["--widths", "8", "--batches", "32", "--operations=1e5"],
     "scaling": ["--largest=1000", "--no-memory"],
     "distributions": ["--rows=60", "--test=20", "--seeds=1", "--steps=5", "--draws=20"],
+    "intervals": ["--seeds=1", "--rows=60", "--members=2", "--trees=5"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -30,6 +31,7 @@ SMALL = {
         ("roofline", "torch share", {"8"}),
         ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
         ("tables", "boosting", {"wine"}),
+        ("intervals", "coverage", {"diabetes"}),
         ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),
     ],
 )
