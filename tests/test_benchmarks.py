@@ -19,6 +19,7 @@ SMALL = {
     "scaling": ["--largest=1000", "--no-memory"],
     "distributions": ["--rows=60", "--test=20", "--seeds=1", "--steps=5", "--draws=20"],
     "intervals": ["--seeds=1", "--rows=60", "--members=2", "--trees=5"],
+    "symmetry": ["--largest=0", "--repeats=1"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -30,6 +31,7 @@ SMALL = {
         ("stack_vs_loop", "loop torch / stack torch", {"16", "64", "64-64", "256"}),
         ("roofline", "torch share", {"8"}),
         ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
+        ("symmetry", "units found", {"1-64-1"}),
         ("tables", "boosting", {"wine"}),
         ("intervals", "coverage", {"diabetes"}),
         ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),
