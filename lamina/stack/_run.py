@@ -95,9 +95,9 @@ class GroupRun:
         if len(live) == 1 and len(self.group.tasks) > 1:
             self.riding = next(i for i in range(len(self.group.tasks)) if i != live[0])
             live = sorted([*live, self.riding])
-        self.live = live
         index = torch.tensor(live, dtype=torch.int64, device=self.store["theta"].device)
         self.buffers = {name: t.index_select(0, index) for name, t in self.store.items()}
+        self.live = live  # not before there are buffers: Ctrl-C may look at any moment
         self.theta = self.buffers["theta"]
         self.grad = torch.zeros_like(self.theta)
         # The weights stand before the biases in each row.

@@ -149,6 +149,19 @@ class Later:
 
 
 @pytest.fixture
+def epoch_begun(monkeypatch):
+    """Return an event that is set whenever a member begins an epoch."""
+    event, run = threading.Event(), _pool.run_epoch
+
+    def running(*arguments):
+        event.set()
+        return run(*arguments)
+
+    monkeypatch.setattr(_pool, "run_epoch", running)
+    return event
+
+
+@pytest.fixture
 def epoch_ended(monkeypatch):
     """Return an event that is set whenever a member has ended an epoch."""
     event, enter = threading.Event(), _pool.enter_epoch
@@ -211,13 +224,13 @@ def test_ctrl_c_within_an_epoch_keeps_the_last_whole_one(
 
 @needs_native
 @POSIX
-def test_ctrl_c_does_not_wait_for_the_end_of_a_long_epoch(n_threads):
+def test_ctrl_c_does_not_wait_for_the_end_of_a_long_epoch(n_threads, epoch_begun):
     # An epoch of 2000 steps of some hundredths of a second each.
     members, X, y = long_training(2, n=200_000)
     members = [Member(**{**vars(m), "hidden_layer_sizes": (1000, 1000)}) for m in members]
     start = train([Member(**{**vars(m), "max_epochs": 0}) for m in members], X, y)
     n_threads(2)
-    with Later(0.8) as later:
+    with Later(0.3, after=epoch_begun) as later:
         cut = train(members, X, y, backend="cpu")
         waited = time.monotonic() - later.at
     assert waited < 10.0  # an epoch takes a minute
@@ -229,7 +242,7 @@ def test_ctrl_c_does_not_wait_for_the_end_of_a_long_epoch(n_threads):
 
 @needs_native
 @POSIX
-def test_ctrl_c_over_and_over_leaves_no_thread(n_threads):
+def test_ctrl_c_over_and_over_leaves_no_thread(n_threads, epoch_begun):
     members, X, y = long_training(4)
     n_threads(2)
     heard, inside = [], True
@@ -242,13 +255,19 @@ def test_ctrl_c_over_and_over_leaves_no_thread(n_threads):
     before = signal.signal(signal.SIGINT, handler)
     begun = threading.active_count()
     try:
-        with Later(0.5), Later(0.501), Later(0.502), Later(0.51):
+        with contextlib.ExitStack() as several:
+            for seconds in (0.2, 0.201, 0.202, 0.21):
+                several.enter_context(Later(seconds, after=epoch_begun))
             # The second may quit for good, and the third come at any later moment.
             with contextlib.suppress(KeyboardInterrupt):
                 with contextlib.suppress(KeyboardInterrupt):
                     assert train(members, X, y, backend="cpu").interrupted
                 inside = False
             inside = False
+        # One that comes within the handling of another may end the wait for the workers early.
+        limit = time.monotonic() + 30
+        while threading.active_count() > begun and time.monotonic() < limit:
+            time.sleep(0.01)
         assert threading.active_count() == begun
         assert heard
     finally:
@@ -257,14 +276,15 @@ def test_ctrl_c_over_and_over_leaves_no_thread(n_threads):
 
 @needs_native
 @POSIX
-def test_a_handler_of_ones_own_may_raise_what_it_likes():
+def test_a_handler_of_ones_own_may_raise_what_it_likes(epoch_begun):
     def handler(signal_number, frame):
         raise TimeoutError("enough")
 
     members, X, y = long_training(2)
     before = signal.signal(signal.SIGUSR1, handler)
     try:
-        with Later(0.4, signal.SIGUSR1), pytest.raises(TimeoutError, match="enough"):
+        ring = Later(0.2, signal.SIGUSR1, after=epoch_begun)
+        with ring, pytest.raises(TimeoutError, match="enough"):
             train(members, X, y, backend="cpu")
     finally:
         signal.signal(signal.SIGUSR1, before)
@@ -364,7 +384,9 @@ train(mix(24, 3000), X, y, backend="cpu", dtype="float32",
 @needs_native
 @POSIX
 @pytest.mark.slow
-def test_killed_between_and_within_epochs_resumes_bit_for_bit(tmp_path, mix, mixed_data):
+def test_killed_between_and_within_epochs_resumes_bit_for_bit(
+    tmp_path, mix, mixed_data, epoch_begun
+):
     X, y = mixed_data
     path = tmp_path / "run.ckpt"
     code = _TRAINING.format(folder=os.path.dirname(__file__), path=str(path))
@@ -380,7 +402,8 @@ def test_killed_between_and_within_epochs_resumes_bit_for_bit(tmp_path, mix, mix
             time.sleep(0.3)
             process.send_signal(signal.SIGKILL)
     # Run on to some epoch, and compare with the same epochs in one piece.
-    with Later(1.0):
+    epoch_begun.clear()
+    with Later(0.5, after=epoch_begun):
         resumed = train(mix(24, 3000), X, y, backend="cpu", checkpoint=path)
     assert resumed.interrupted
     assert max(resumed.n_epochs) > 3
