@@ -185,7 +185,8 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _mean(self, X: Any) -> FloatArray:
         """Return the mean over the members of what they expect, (N, Q)."""
         check_is_fitted(self)
-        return mean_over_members(self.networks_, self._mean_head, self.encoder_.transform(X))
+        matrix = self.encoder_.transform(X)
+        return mean_over_members(in_double(self.networks_), self._mean_head, matrix)
 
     def _check_parameters(self) -> None:
         check_choice("preset", self.preset, PRESETS)
@@ -230,6 +231,19 @@ def _check_enough(X: Any) -> None:
             f"Found array with {n_samples} sample(s) while a minimum of 2 is required. "
             "X must have at least two rows."
         )
+
+
+def in_double(networks: Sequence[Network]) -> list[Network]:
+    """Return the networks in float64, so that a row says the same whatever rows stand beside it.
+
+    In float32 a matrix product of other rows rounds in another way, which can be seen.
+    """
+    return [
+        Network.from_arrays(
+            network.layers(), network.activations[:-1], slopes=network.slopes, dtype="float64"
+        )
+        for network in networks
+    ]
 
 
 def names_of(encoder: TableEncoder) -> dict[str, Any]:

@@ -175,7 +175,7 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         proba : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        proba = self._mean(X).astype(np.float64)
+        proba = self._mean(X)
         normalised: FloatArray = proba / proba.sum(axis=1, keepdims=True)
         return normalised
 

@@ -22,7 +22,7 @@ from ._losses import is_squared_error
 from ._parameters import REGRESSION_LOSSES
 from ._prediction import predictive_distribution
 from ._regression import NAMED
-from ._table_base import BaseTable, TableTarget
+from ._table_base import BaseTable, TableTarget, in_double
 from ._table_predictive import TablePredictive
 from ._table_recipe import Preset
 from ._table_spread import HeldOut, noise_of_least_squares, widened
@@ -246,7 +246,7 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         std : ndarray of float64 and the shape of y
             Standard deviations in units of y. Only with ``return_std=True``.
         """
-        predicted: FloatArray = self._mean(X).astype(np.float64)
+        predicted = self._mean(X)
         if self.target_scaler_ is not None:
             predicted = self.target_scaler_.inverse_transform(predicted)
         predicted = predicted[:, 0] if predicted.shape[1] == 1 else predicted
@@ -288,8 +288,9 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         if is_squared_error(self._mean_head):
             noise = self.noise_scale_ / scale
         matrix = self.encoder_.transform(X)
+        networks = in_double(self.networks_)
         return predictive_distribution(
-            self.networks_, self._mean_head, matrix, loc=loc, scale=scale, noise=noise
+            networks, self._mean_head, matrix, loc=loc, scale=scale, noise=noise
         )
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -90,7 +90,7 @@ def test_the_members_are_mixed():
     for raw in raws:
         scale = np.sqrt(1e-6 + np.exp(2 * raw[:, 1])) * scaler.scale_
         density += stats.norm(scaler.mean_ + scaler.scale_ * raw[:, 0], scale).pdf(y) / 3
-    np.testing.assert_allclose(model.predict_dist(X).pdf(y.to_numpy()), density, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_dist(X).pdf(y.to_numpy()), density, rtol=1e-4)
     np.testing.assert_allclose(model.min_scale_, 1e-3 * y.std(ddof=0))
 
 
@@ -146,8 +146,8 @@ def test_several_targets_have_a_joint_distribution():
 def test_rows_can_come_in_any_order_and_alone():
     X, y = table()
     dist = regressor("mixture").fit(X, y).predict_dist
-    np.testing.assert_allclose(dist(X[::-1]).std()[::-1], dist(X).std(), rtol=1e-5)
-    np.testing.assert_allclose(dist(X[:1]).quantile(0.9), dist(X).quantile(0.9)[:1], rtol=1e-5)
+    np.testing.assert_allclose(dist(X[::-1]).std()[::-1], dist(X).std(), rtol=1e-12)
+    np.testing.assert_allclose(dist(X[:1]).quantile(0.9), dist(X).quantile(0.9)[:1], rtol=1e-9)
     assert dist(X[:1]).sample(1, 0).shape == (1, 1)
 
 
@@ -344,7 +344,7 @@ def labels(n, wrong, n_classes=2, seed=0):
 def test_the_share_of_wrong_labels_is_learnt(n_classes, tmp_path):
     X, true, seen = labels(1000, 0.2, n_classes)
     model = TableClassifier("fast", label_noise="learn", random_state=0).fit(X, seen)
-    assert model.label_noise_ == pytest.approx(0.2, abs=0.04)
+    assert model.label_noise_ == pytest.approx(0.2, abs=0.06)
     plain = TableClassifier("fast", random_state=0).fit(X, seen)
     assert "label_noise_" not in vars(plain)
     own = np.arange(len(X)), true
