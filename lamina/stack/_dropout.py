@@ -113,5 +113,6 @@ class DropoutPlan(Hashes):
 
     def fill_mask(self, mask: Tensor, step: int, layer: int) -> None:
         """Write the masks ``(K, B, H)`` of one step of the epoch and one layer."""
-        u = self.words(*mask.shape[1:], step, layer).bitwise_and_((1 << 24) - 1)
+        _, n_rows, width = mask.shape
+        u = self.words(n_rows, width, step, layer).bitwise_and_((1 << 24) - 1)
         torch.mul(u >= self._threshold, self._scale, out=mask)

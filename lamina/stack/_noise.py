@@ -34,8 +34,9 @@ def normal_values() -> FloatArray:
     """Return the equally likely values ``(1024,)``, of mean 0 and variance 1."""
     from scipy.special import ndtri
 
-    z: FloatArray = ndtri((np.arange(N_VALUES) + 0.5) / N_VALUES)
-    return z / np.sqrt(np.mean(z**2))
+    z = ndtri((np.arange(N_VALUES) + 0.5) / N_VALUES)
+    values: FloatArray = z / np.sqrt(np.mean(z**2))
+    return values
 
 
 class NoisePlan(Hashes):
@@ -57,5 +58,6 @@ class NoisePlan(Hashes):
 
     def added_to(self, x: Tensor, step: int) -> Tensor:
         """Return inputs ``(K, B, D)`` with the noise of one step of the epoch."""
-        place = self.words(*x.shape[1:], step, 0).bitwise_and_(N_VALUES - 1)
+        _, n_rows, width = x.shape
+        place = self.words(n_rows, width, step, 0).bitwise_and_(N_VALUES - 1)
         return x + self._scale * self._values[place.long()]
