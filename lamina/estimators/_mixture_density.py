@@ -147,6 +147,10 @@ class MixtureDensityRegressor(Regression):
     several possible answers neither says much: look at ``predict_dist(X).modes()`` and at
     `log_likelihood`.
 
+    With fewer than about a hundred rows for several features, the penalty that is found may be
+    so strong that little more than the distribution of y itself is left. One component, or
+    several members, then say more.
+
     A log density is in nats per unit of y and may well be positive. For y in other units, say
     1000 y, it is smaller by ln 1000 for the same fit, which is what comes out here.
 
