@@ -9,9 +9,13 @@ from . import (  # noqa: F401  (importing a file registers its experiments)
     _activations,
     _data,
     _dead_units,
+    _fixed_bases,
     _gradient_sizes,
+    _interpolants,
     _inverse,
     _labels,
+    _manifolds,
+    _many_dimensions,
     _mixtures,
     _networks,
     _noise,
@@ -34,6 +38,7 @@ from ._registry import (
     list_experiments,
     run,
 )
+from ._width_table import WidthTable, width_table
 
 __all__ = [
     "CheckReport",
@@ -41,7 +46,9 @@ __all__ = [
     "ExperimentInfo",
     "ExperimentResult",
     "NeedsDataError",
+    "WidthTable",
     "check",
     "list_experiments",
     "run",
+    "width_table",
 ]

@@ -56,7 +56,7 @@ def concrete_facts() -> Values:
     }
 
 
-def _mnist(part: str, n_samples: int | None = None) -> tuple[FloatArray, IntArray]:
+def mnist(part: str, n_samples: int | None = None) -> tuple[FloatArray, IntArray]:
     """Return MNIST, or say that it is not there."""
     if not os.environ.get("LAMINA_DATA"):
         raise NeedsDataError("LAMINA_DATA must name the folder of MNIST's files. Got nothing.")
@@ -69,8 +69,8 @@ def _mnist(part: str, n_samples: int | None = None) -> tuple[FloatArray, IntArra
 @experiment("mnist-facts")
 def mnist_facts() -> Values:
     """Read MNIST and look at sizes, range and first label."""
-    X, y = _mnist("train")
-    X_new, _ = _mnist("test")
+    X, y = mnist("train")
+    X_new, _ = mnist("test")
     return {
         "train": list(X.shape),
         "test": list(X_new.shape),
@@ -82,8 +82,8 @@ def mnist_facts() -> Values:
 @experiment("mnist-placed-tasks")
 def mnist_placed_tasks() -> Values:
     """Place digits on a 34 by 34 canvas, and split them into 0 to 4 and 5 to 9."""
-    X, y = _mnist("train", 20_000)
-    X_new, y_new = _mnist("test", 4_000)
+    X, y = mnist("train", 20_000)
+    X_new, y_new = mnist("test", 4_000)
     shapes = []
     for pixels, chosen in ((X, y < 5), (X, y > 4), (X_new, y_new > 4)):
         canvases, _ = make_placed_digits(pixels[chosen].reshape(-1, 28, 28), random_state=6)
