@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._findings import Finding
+from ._findings import Finding, Level
 
 if TYPE_CHECKING:
     from ._inspected import Inspected
@@ -104,10 +104,14 @@ def _coverage(found: Inspected, known: Any) -> Iterator[Finding]:
     observed, error = float(result.observed[0]), float(result.standard_error[0])
     off = abs(observed - 0.9)
     bad = off > max(0.03, 3 * error)
+    level: Level = "serious" if observed < 0.6 else "look"
+    cure = "Look at rows it was not fitted to; " + (
+        "stop earlier, or use more members."
+        if observed < 0.9
+        else "train longer, on scaled inputs."
+    )
     yield Finding(
-        ("serious" if observed < 0.6 else "look") if bad else "fact", "coverage", observed,
+        level if bad else "fact", "coverage", observed,
         f"Its 90 % intervals hold {observed:.1%} of the targets, and are "
-        f"{result.mean_width[0]:.4g} wide on average.",
-        "On rows it was not fitted to: widen them, or fit with early stopping." if bad else "",
-        off,
+        f"{result.mean_width[0]:.4g} wide on average.", cure if bad else "", off,
     )  # fmt: skip

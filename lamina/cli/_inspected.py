@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamina._checks import suggestion
 from lamina._errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
         table = table.iloc[np.linspace(0, n_rows - 1, MAX_ROWS).round().astype(int)]
     name = target if target is not None else getattr(model, "target_name_", None)
     if target is not None and target not in table:
+        from lamina._checks import suggestion
+
         near = suggestion(target, map(str, table.columns))
         raise ParameterError(f"--target must be a column of the table. Got {target!r}.{near}")
     y = table.get(name)

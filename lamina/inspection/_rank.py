@@ -12,10 +12,12 @@ from torch import nn
 from lamina._typing import FloatArray
 
 from ._as_network import as_network
+from ._axes import axes_or_new
 from ._units_blocks import blocks, data_matrix
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,23 @@ class RankResult:
             if layer.rank and layer.n_factored < layer.n_weights
         ]
         return "\n".join(lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the singular values of each layer beside its largest, on a log scale.
+
+        Parameters
+        ----------
+        ax : Axes, default=None
+            Where to draw. None makes a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes drawn into.
+        """
+        from ._units_pictures import draw_singular_values
+
+        return draw_singular_values(self, axes_or_new(ax))
 
 
 def rank(net: Any, X: Any = None) -> RankResult:

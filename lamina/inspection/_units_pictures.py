@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lamina._typing import FloatArray
 
     from ._gradients import GradientsResult
+    from ._rank import RankResult
     from ._units import UnitsResult
 
 
@@ -122,5 +123,24 @@ def draw_gradients(result: GradientsResult, ax: Axes) -> Axes:
     ax.set_ylabel("size")
     cause = "" if result.cause == "none" else f", by the {result.cause}"
     ax.set_title(f"gradient: {result.verdict}{cause}")
+    ax.legend(loc="best")
+    return ax
+
+
+def draw_singular_values(result: RankResult, ax: Axes) -> Axes:
+    """Draw the singular values of each layer beside its largest, early layers dark."""
+    lowest = 1.0
+    for place, layer in enumerate(result.layers):
+        values = layer.singular_values / (layer.singular_values[0] or 1.0)
+        shade = 1.0 - 0.7 * place / max(1, len(result.layers) - 1)
+        numbers = np.arange(1, len(values) + 1)
+        label = f"layer {layer.layer}: rank {layer.rank}"
+        shown = np.where(values > 0, values, np.nan)
+        ax.plot(numbers, shown, ".-", color=BLUE, alpha=shade, label=label)
+        lowest = min(lowest, float(values[values > 0].min(initial=1.0)))
+    ax.set_yscale("log")
+    ax.set_ylim(max(lowest / 2, 1e-18), 2.0)
+    ax.set_xlabel("number of the singular value")
+    ax.set_ylabel("singular value / largest")
     ax.legend(loc="best")
     return ax

@@ -1,0 +1,246 @@
+"""``lamina inspect`` on models of every kind."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lamina
+from lamina import MixtureDensityRegressor, MLPClassifier, MLPRegressor, Network
+from lamina.cli._findings import Finding, findings_of, worst_first
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 3))
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Save a model and a table, and return the two paths."""
+
+    def save(model, **columns):
+        lamina.save(model, tmp_path / "model")
+        table = pd.DataFrame(X, columns=list("abc")).assign(**columns)
+        table.to_csv(tmp_path / "data.csv", index=False)
+        return tmp_path / "model", tmp_path / "data.csv"
+
+    return save
+
+
+def broken():
+    """A network with a dead layer, a copied unit in the first, and linear layers at the end."""
+    layers = Network((3, 8, 6, 5, 2), random_state=0).layers()
+    layers[0][0][3], layers[0][1][3] = layers[0][0][0], layers[0][1][0]
+    layers[1][1][:] = -100.0
+    return Network.from_arrays(layers, ["relu", "relu", "identity"])
+
+
+def found(network, X=X):
+    """The findings about a network by name, and their order."""
+    return {f.what: f for f in worst_first(list(findings_of(network, X, seed=0)))}
+
+
+def test_a_broken_network_is_told_worst_first(run, saved):
+    done = run("inspect", *saved(broken()))
+    assert done.status == 0
+    assert done.lines[0] == "Network 3-8-6-5-2, 133 parameters, on 60 rows"
+    assert done.lines[1] == "1. [serious] The outputs are the same on every row."
+    assert done.lines[3].startswith("2. [serious] All 6 units of layer 2 are dead")
+    assert all("serious" not in line for line in done.lines[5:])
+    assert any("Layers 3 to 4 are one affine map of rank 2" in line for line in done.lines)
+
+
+def test_every_number_is_that_of_the_inspection():
+    network = broken()
+    got = found(network)
+    dead = lamina.inspection.units(network, X).dead
+    assert got["dead units"].number == len(dead) / 19
+    assert got["superfluous units"].number == lamina.inspection.canonical(network).n_removed >= 1
+    assert got["amplification"].number == lamina.inspection.lipschitz(network).upper
+    assert got["linear layers"].number == 2
+
+
+@pytest.mark.parametrize(
+    ("network", "what", "level"),
+    [
+        (
+            Network.from_arrays(
+                [(9 * W, b) for W, b in Network((3, 20, 1), random_state=0).layers()], "tanh"
+            ),
+            "saturated units", "look",
+        ),
+        (
+            Network.from_arrays(
+                [(W, b + 50) for W, b in Network((3, 20, 1), random_state=0).layers()]
+            ),
+            "always on", "look",
+        ),
+        (Network((3, *[12] * 9, 1), "sigmoid", random_state=0), "gradient", "look"),
+        (
+            Network((3, 30, 2, 30, 1), ["relu", "identity", "relu"], random_state=0),
+            "linear layers", "note",
+        ),
+        (Network((3, 5, 1), random_state=0), "linear regions", "fact"),
+        (Network((3, 5, 1), "tanh", random_state=0), "symmetries", "fact"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_finding_is_found(network, what, level):
+    finding = found(network)[what]
+    assert finding.level == level
+    assert finding.text.endswith(".")
+
+
+def test_low_rank_is_found():
+    W = np.outer(np.arange(1.0, 9), np.arange(1.0, 10))
+    network = Network.from_arrays([(W, np.zeros(8)), (np.ones((1, 8)), [0.0])], "tanh")
+    assert found(network, None)["low rank"].number == 1
+
+
+def test_a_healthy_network_has_nothing_but_facts():
+    got = found(Network((3, 8, 1), "tanh", random_state=0))
+    assert {finding.level for finding in got.values()} == {"fact"}
+
+
+def test_findings_of_many_networks_are_told_once_by_the_worst():
+    findings = [
+        Finding("note", "dead units", 0.05, "few", weight=0.05, networks=(1,)),
+        Finding("look", "dead units", 0.5, "many", weight=0.5, networks=(2,)),
+        Finding("serious", "constant output", 1.0, "same", networks=(2,)),
+        Finding("note", "dead units", 0.05, "few", weight=0.05, networks=(2,)),
+    ]
+    got = worst_first(findings)
+    assert [f.text for f in got] == ["same", "many"]
+    assert got[1].networks == (2, 1)
+
+
+def test_without_a_table_only_the_weights_are_looked_at(run, saved):
+    model, _ = saved(broken())
+    done = run("inspect", model)
+    assert done.lines[0].endswith("on its weights alone")
+    assert not any("dead" in line for line in done.lines)
+    assert done.notes[-1] == f"Next: lamina inspect {model} DATA"
+
+
+def test_json_has_every_finding(run, saved):
+    model, data = saved(broken(), y=1.0)
+    document = json.loads(run("inspect", model, data, "--target", "y", "--json").out)
+    assert document["kind"] == "Network"
+    assert document["networks"] == [{"sizes": [3, 8, 6, 5, 2], "n_parameters": 133}]
+    first = document["findings"][0]
+    assert set(first) == {"level", "what", "number", "text", "advice", "networks"}
+    assert (first["level"], first["what"], first["networks"]) == (
+        "serious",
+        "constant output",
+        [1],
+    )
+
+
+def test_pictures_come_with_their_numbers(run, saved, tmp_path):
+    model, data = saved(Network((3, 5, 1), "tanh", random_state=0))
+    done = run("inspect", model, data, "--plots", tmp_path / "p")
+    names = ["network1_saturation", "network1_units"]
+    files = [f"{name}.{ending}" for name in names for ending in ("csv", "png")]
+    assert sorted(file.name for file in (tmp_path / "p").iterdir()) == files
+    assert len(done.notes) == 4
+    run("inspect", model, "--plots", tmp_path / "q")
+    assert (tmp_path / "q" / "network1_singular_values.png").exists()
+
+
+def test_a_table_model_is_read_through_its_encoder_and_calibrated(run, files):
+    document = json.loads(run("inspect", files.classifier, files.flowers, "--json").out)
+    assert document["kind"] == "TableClassifier"
+    assert document["n_rows"] == 150
+    told = {finding["what"]: finding for finding in document["findings"]}
+    model = lamina.load(files.classifier)
+    table = pd.read_csv(files.flowers)
+    proba = model.predict_proba(table.drop(columns="kind"))
+    expected = lamina.inspection.calibration(table["kind"], proba, classes=model.classes_)
+    assert told["calibration"]["number"] == pytest.approx(expected.ece, abs=1e-9)
+    assert len(told["symmetries"]["networks"]) == len(model.networks_)
+
+
+def test_a_table_regressor_s_intervals_are_counted(run, files):
+    document = json.loads(run("inspect", files.regressor, files.houses, "--json").out)
+    told = {finding["what"]: finding for finding in document["findings"]}
+    table = pd.read_csv(files.houses)
+    dist = lamina.load(files.regressor).predict_dist(table.drop(columns="price"))
+    low, high = dist.interval(0.9).T
+    inside = ((low <= table["price"]) & (table["price"] <= high)).mean()
+    assert told["coverage"]["number"] == pytest.approx(inside)
+
+
+@pytest.mark.parametrize(
+    ("model", "what"),
+    [
+        (
+            lambda y: MLPClassifier(hidden_layer_sizes=(6,), max_iter=5, random_state=0).fit(
+                X, y > 0
+            ),
+            "calibration",
+        ),
+        (
+            lambda y: MLPRegressor(
+                hidden_layer_sizes=(6,), max_iter=5, n_members=2, random_state=0
+            ).fit(X, y),
+            "coverage",
+        ),
+        (
+            lambda y: MixtureDensityRegressor(n_components=2, max_iter=5, random_state=0).fit(
+                X, y
+            ),
+            "coverage",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_estimators_of_arrays_are_inspected(run, saved, model, what):
+    y = X[:, 0] + X[:, 1]
+    target = y > 0 if what == "calibration" else y
+    done = run("inspect", *saved(model(y), y=target), "--target", "y", "--json")
+    assert done.status == 0, done.err
+    told = {finding["what"] for finding in json.loads(done.out)["findings"]}
+    assert {what, "amplification", "symmetries"} <= told
+
+
+def test_inputs_of_different_scales_are_told(run, tmp_path):
+    lamina.save(Network((3, 4, 1), random_state=0), tmp_path / "model")
+    pd.DataFrame(X * [1, 1, 1e5], columns=list("abc")).to_csv(tmp_path / "d.csv", index=False)
+    done = run("inspect", tmp_path / "model", tmp_path / "d.csv")
+    assert any("spreads of the inputs differ" in line for line in done.lines)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "sentence"),
+    [
+        (
+            {"d": 1.0},
+            [],
+            "DATA must have 3 columns beside the target, as the model has inputs. Got 4",
+        ),
+        ({"d": "x"}, [], "Got text in the column 'd'. If that is the target, name it: --target."),
+        ({"a": np.nan}, [], "Got a missing or infinite one in the column 'a'"),
+        ({}, ["--target", "z"], "--target must be a column of the table. Got 'z'"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused_in_a_sentence(run, saved, columns, options, sentence):
+    done = run("inspect", *saved(Network((3, 4, 1), random_state=0), **columns), *options)
+    assert (done.status, done.out) == (1, "")
+    assert sentence in done.err
+
+
+def test_a_target_without_a_table_and_a_missing_model_are_refused(run, saved, tmp_path):
+    model, _ = saved(Network((3, 4, 1), random_state=0))
+    done = run("inspect", model, "--target", "y")
+    assert "--target must come with DATA" in done.err
+    assert run("inspect", tmp_path / "none").status == 1
+
+
+def test_a_table_of_equal_rows_or_one_row_is_no_failure(run, tmp_path):
+    lamina.save(Network((3, 4, 1), random_state=0), tmp_path / "model")
+    for n in (1, 3):
+        pd.DataFrame(np.ones((n, 3)), columns=list("abc")).to_csv(tmp_path / "d.csv", index=False)
+        done = run("inspect", tmp_path / "model", tmp_path / "d.csv")
+        assert done.status == 0
+        assert done.lines[0].endswith(f"on {n} rows")
