@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from lamina._checks import check_real
-from lamina._typing import FloatArray, IntArray
+from lamina._typing import IntArray
 from lamina.nn import Network
 
 from ._axes import BLACK, BLUE, GREY, ORANGE, axes_or_new
 from ._canonical_reduction import Reduction, reduce
-from ._symmetry_layers import Layers, layers_of, network_of
+from ._symmetry_layers import Layers, finite_outputs, layers_of, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -187,6 +187,6 @@ def reduced(layers: Layers, tolerance: float | None) -> Reduction:
 def _share(a: Network, b: Network) -> float:
     """Return the largest difference of outputs as a share of the largest output."""
     X = np.random.default_rng(0).standard_normal((64, a.sizes[0]))
-    outputs: FloatArray = a.predict_raw(X)
-    gap = float(np.abs(outputs - b.predict_raw(X)).max())
+    outputs = finite_outputs(a, X)
+    gap = float(np.abs(outputs - finite_outputs(b, X)).max())
     return gap / (float(np.abs(outputs).max()) or 1.0)

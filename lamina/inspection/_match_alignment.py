@@ -29,10 +29,6 @@ class Alignment:
     orders: list[IntArray]
     signs: list[FloatArray]
 
-    def copy(self) -> Alignment:
-        """Return a copy with its own memory."""
-        return Alignment([o.copy() for o in self.orders], [s.copy() for s in self.signs])
-
 
 def unchanged(sizes: tuple[int, ...]) -> Alignment:
     """Return the alignment in which every unit is its namesake."""

@@ -13,6 +13,7 @@ from lamina._typing import FloatArray
 from ._as_network import as_network
 from ._axes import axes_or_new
 from ._match import MatchResult, match
+from ._symmetry_layers import finite_outputs
 from ._units_blocks import data_matrix
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def compare(a: Any, b: Any, X: Any) -> CompareResult:
             f"Got {ends[0]} and {ends[1]}."
         )
     inputs = data_matrix(one, X, minimum=2)
-    outputs = one.predict_raw(inputs), two.predict_raw(inputs)
+    outputs = finite_outputs(one, inputs), finite_outputs(two, inputs)
     gap = outputs[0] - outputs[1]
     hidden = [[_centred(h) for h in net.hidden(inputs)] for net in (one, two)]
     same_form = one.sizes == two.sizes and one.activations == two.activations

@@ -20,7 +20,7 @@ from ._match_alignment import factors_between
 from ._match_arrays import compare_arrays, gathered
 from ._match_copies import find_copy
 from ._symmetry_count import sample_inputs
-from ._symmetry_layers import Layers, layers_of, network_of
+from ._symmetry_layers import Layers, finite_outputs, layers_of, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,8 +202,8 @@ def _largest(
     one: Network, two: Network, X: FloatArray
 ) -> tuple[FloatArray, FloatArray, int, float]:
     """Return the difference on each input, the worst input found, its output, the top output."""
-    before = one.predict_raw(X)
-    gaps = np.abs(before - two.predict_raw(X))
+    before = finite_outputs(one, X)
+    gaps = np.abs(before - finite_outputs(two, X))
     rows = gaps.max(axis=1)
     climbed = _climb(one, two, X[np.argsort(rows)[-_CLIMBERS:]], X.min(axis=0), X.max(axis=0))
     found = np.concatenate([X[[int(rows.argmax())]], climbed])
@@ -240,6 +240,7 @@ def _error_and_gradient(one: Network, two: Network, x: Tensor) -> tuple[Tensor, 
     """Return the squared difference of outputs (N,) and its gradient on the inputs (N, D)."""
     with torch.enable_grad():
         leaf = x.detach().requires_grad_()
-        error = (one(leaf) - two(leaf)).square().sum(dim=-1)
+        # The last term is zero: it gives steps, which have no derivative, one of zero.
+        error = (one(leaf) - two(leaf)).square().sum(dim=-1) + 0.0 * leaf.sum(dim=-1)
         (gradient,) = torch.autograd.grad(error.sum(), leaf)
     return error.detach(), gradient

@@ -81,8 +81,8 @@ def network_of(layers: Layers, dtype: torch.dtype | None = None) -> Network:
     if not all(all_finite(values) for values in network.parameters()):
         name = str(network.dtype).removeprefix("torch.")
         raise DataError(
-            f"The new weights must be finite in {name}. Got one beyond its range. "
-            "Take factors nearer to 1, or a float64 network."
+            f"The new weights must be finite in {name}. Got one beyond its range, since weights "
+            "or factors are too far from 1."
         )
     return network
 
@@ -95,6 +95,18 @@ def outputs_of(layers: Layers, X: FloatArray) -> FloatArray:
         told = None if slopes is None else torch.from_numpy(slopes)
         h = values_of(activation, h @ layers.weights[i].T + layers.biases[i], told)
     return h
+
+
+def finite_outputs(network: Network, X: FloatArray) -> FloatArray:
+    """Return raw outputs (N, Q), or say that they leave float64."""
+    outputs: FloatArray = network.predict_raw(X)
+    if not np.isfinite(outputs).all():
+        wrong = int(np.flatnonzero(~np.isfinite(outputs).all(axis=1))[0])
+        raise DataError(
+            f"The outputs must be finite to be compared. Got {outputs[wrong].max()} for input "
+            f"{wrong}, since the weights or the inputs are too large."
+        )
+    return outputs
 
 
 def check_layer(layers: Layers, layer: Any) -> int:

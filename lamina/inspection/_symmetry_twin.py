@@ -15,7 +15,7 @@ from ._axes import BLUE, GREY, axes_or_new
 from ._match_arrays import compare_arrays, gathered
 from ._symmetry_count import sample_inputs
 from ._symmetry_group import group_of
-from ._symmetry_layers import Layers, layers_of, network_of
+from ._symmetry_layers import Layers, finite_outputs, layers_of, network_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +116,8 @@ def twin(
     other = gathered(layers, dict(enumerate(orders)), dict(enumerate(factors)))
     inputs = sample_inputs(layers, None, n)
     network = network_of(other)
-    outputs = np.stack([network_of(layers).predict_raw(inputs), network.predict_raw(inputs)], -1)
+    both = finite_outputs(network_of(layers), inputs), finite_outputs(network, inputs)
+    outputs = np.stack(both, axis=-1)
     return TwinResult(
         network=network,
         distance=compare_arrays(layers, other).distance,

@@ -102,6 +102,7 @@ def test_linear_layers_are_multiplied_out(rng):
     assert result.network.sizes == (3, 5, 2)
     assert (result.collapsed, result.layers) == ((1,), (2,))
     assert gap(net, result.network) <= 1e-14
+    assert "linear layers 1 multiplied out" in result.summary()
     straight = canonical(Network((3, 4, 5, 2), "leaky_relu(1)", random_state=0))
     W, _ = Network((3, 4, 5, 2), "identity", random_state=0).collapse()
     assert straight.network.sizes == (3, 2)

@@ -44,6 +44,15 @@ def test_counts_are_products_over_layers(sizes, name, total, scales):
     assert result.n_scales == scales
 
 
+def test_scales_are_told_as_families():
+    summary = n_symmetries(Network((3, 5, 1))).summary()
+    assert "5! = 120 weight vectors" in summary
+    assert "each in a family of 5 continuous parameters" in summary
+    net = Network((3, 5, 1), "prelu", random_state=0)
+    net.slopes[0].data[:2] = 0.0  # these two have one sign
+    assert twin(net).max_change <= 1e-12
+
+
 def test_large_counts_are_exact_integers():
     result = n_symmetries(Network((2, 256, 256, 1), "tanh"))
     assert result.total == (2**256 * math.factorial(256)) ** 2
@@ -164,6 +173,14 @@ def test_a_bump_between_the_samples_is_climbed():
     assert same_function(bump, flat, X).largest_difference > 0.9
 
 
+@pytest.mark.parametrize("name", ["step", "tanh"])
+def test_networks_without_slopes_are_compared_too(name):
+    still = Network.from_arrays([(np.zeros((2, 2)), [1, 1]), ([[1, 1]], [0])], name)
+    assert same_function(still, still, n_inputs=5).verdict == "proved"
+    other = Network((2, 3, 1), name, init="torch", random_state=0)
+    assert same_function(still, other, n_inputs=5).verdict == "different"
+
+
 def test_a_hidden_symmetry_is_undecided():
     # relu(x) - relu(-x) = x, written with another split: equal, but not by symmetry of units.
     a = Network.from_arrays([([[1.0], [-1.0]], [0, 0]), ([[1.0, -1.0]], [0])])
@@ -224,7 +241,7 @@ def test_constant_representations_have_no_alignment():
 
 
 def test_bad_calls_of_comparisons_are_named():
-    net = Network((2, 3, 1), random_state=0)
+    net, X = Network((2, 3, 1), random_state=0), np.eye(2)
     with pytest.raises(ParameterError, match="the same numbers of inputs and outputs"):
         same_function(net, Network((3, 3, 1)))
     with pytest.raises(ParameterError, match="the same numbers of inputs and outputs"):
@@ -233,6 +250,10 @@ def test_bad_calls_of_comparisons_are_named():
         compare(net, net, [[0.0, 0.0]])
     with pytest.raises(DataError, match="X must be finite"):
         same_function(net, net, [[np.nan, 0.0]])
+    big = Network.from_arrays([(1e200 * W, b) for W, b in net.layers()])
+    for call in (lambda: same_function(big, big), lambda: twin(big), lambda: compare(big, big, X)):
+        with pytest.raises(DataError, match="The outputs must be finite to be compared"):
+            call()
     with pytest.raises(ParameterError, match="log_scale must be a finite number"):
         twin(net, log_scale=-1)
     with pytest.raises(ParameterError, match="n_points must be an integer of at least 3"):

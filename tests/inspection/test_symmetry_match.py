@@ -224,3 +224,26 @@ def test_the_summary_and_the_picture_tell_the_cosines(rng):
     lines = result.plot().lines
     assert [len(line.get_ydata()) for line in lines] == [8, 6]
     assert lines[0].get_ydata() == pytest.approx(np.ones(8))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_networks_of_zeros_are_matched_like_others(name):
+    zero = Network.from_arrays([(np.zeros((4, 3)), np.zeros(4)), (np.zeros((2, 4)), [0, 0])], name)
+    other = Network((3, 4, 2), name, random_state=0)
+    assert match(zero, zero).exact
+    for a, b in ((zero, other), (other, zero)):
+        result = match(a, b)
+        assert not result.exact
+        assert np.isfinite(result.distance_after)
+
+
+def test_other_numbers_of_equal_units_are_no_copy(rng):
+    W = rng.normal(size=(3, 2))
+    a, b = (
+        Network.from_arrays([(W[list(rows)], np.zeros(4)), (np.ones((1, 4)), [0])], "tanh")
+        for rows in ([0, 0, 1, 2], [0, 1, 1, 2])
+    )
+    result = match(a, b)
+    assert result.optimality == "optimal"
+    # Three units have their partner; the fourth stands for one that is not there.
+    assert np.sum(result.similarity[0] > 1 - 1e-12) == 3
