@@ -237,3 +237,14 @@ def test_regions_of_another_network_are_refused():
         lipschitz(network, X, regions=line)
     with pytest.raises(ParameterError, match="regions must be a result"):
         lipschitz(network, X, regions=[1, 2])
+
+
+def test_singular_values_are_drawn_beside_the_largest():
+    network = Network((4, 6, 3), "tanh", random_state=0)
+    result = rank(network)
+    ax = result.plot()
+    for line, layer in zip(ax.lines, result.layers, strict=True):
+        expected = layer.singular_values / layer.singular_values.max()
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    zero = rank(Network.from_arrays([(np.zeros((3, 2)), np.zeros(3))]))
+    zero.plot().figure.canvas.draw()
