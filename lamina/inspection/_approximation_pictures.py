@@ -37,7 +37,7 @@ def draw_interpolant(found: InterpolantResult, ax: Axes) -> Axes:
         ax.set_xlabel("function")
         ax.set_ylabel("network")
     ax.set_title(f"{n_units} units: largest error {found.max_error:.3g}")
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax
 
 
@@ -80,7 +80,7 @@ def draw_ridges(found: RidgesResult, output: int, ax: Axes) -> Axes:
     ax.axhline(0, color=BLACK, linewidth=0.8)
     ax.set_xlabel("offset along the unit's direction")
     ax.set_ylabel(name)
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax
 
 
@@ -91,5 +91,5 @@ def _logarithmic(ax: Axes, title: str, y: str) -> Axes:
     ax.set_title(title)
     ax.set_xlabel("hidden units")
     ax.set_ylabel(y)
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax

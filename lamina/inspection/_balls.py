@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
 
 from lamina._checks import check_integer, check_real
 from lamina._errors import DataError
@@ -215,20 +214,24 @@ class GaussianRadius:
 
     def log_pdf(self, radius: Any) -> FloatArray:
         """Return the natural logarithm of the density of lengths, an array of their shape."""
+        from scipy.special import xlogy  # slow to import, and only needed here
+
         r = numbers("radius", radius)
         if (r < 0).any():
             raise DataError(f"radius must not be negative. Got {r.min():g}.")
         D = self.n_features
         constant = (D / 2 - 1) * math.log(2) + math.lgamma(D / 2)
         with np.errstate(over="ignore"):  # far out the density is 0
-            result: FloatArray = special.xlogy(D - 1, r) - r * r / 2 - constant
+            result: FloatArray = xlogy(D - 1, r) - r * r / 2 - constant
         return result
 
     def cdf(self, radius: Any) -> FloatArray:
         """Return the probability of at most each length, an array of their shape."""
+        from scipy.special import gammainc
+
         r = np.maximum(numbers("radius", radius), 0.0)
         with np.errstate(over="ignore"):
-            result: FloatArray = special.gammainc(self.n_features / 2, r * r / 2)
+            result: FloatArray = gammainc(self.n_features / 2, r * r / 2)
         return result
 
     def sample(self, n_samples: int, *, random_state: int | None = None) -> FloatArray:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.interpolate import BSpline
-from scipy.spatial.distance import cdist
 
 from lamina._checks import check_choice, check_integer, check_real
 from lamina._errors import DataError, ParameterError
@@ -93,6 +91,8 @@ class SplineBasis:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the design matrix (N, D · (n_pieces + degree))."""
+        from scipy.interpolate import BSpline  # slow to import, and only needed here
+
         rows = np.clip(matrix(X), *self.bounds)
         inner = np.linspace(*self.bounds, self.n_pieces + 1)
         knots = np.concatenate([[inner[0]] * self.degree, inner, [inner[-1]] * self.degree])
@@ -181,6 +181,8 @@ class KernelBasis:
 
     def __call__(self, X: Any) -> FloatArray:
         """Return the design matrix (N, n_centres)."""
+        from scipy.spatial.distance import cdist
+
         rows = matrix(X)
         if rows.shape[1] != self.centres.shape[1]:
             raise DataError(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit, log_expit, logsumexp, softmax
 
 from lamina._checks import check_choice, check_real, shown
 from lamina._errors import DataError, ParameterError
@@ -69,6 +67,8 @@ class BasisFitResult:
             raise ParameterError(
                 "output must be 'sigmoid' or 'softmax' for probabilities. Got 'identity'."
             )
+        from scipy.special import expit, softmax  # slow to import, and only needed here
+
         raw = self._raw(X)
         if self.output == "sigmoid":
             return np.concatenate([expit(-raw), expit(raw)], axis=1)
@@ -217,6 +217,8 @@ def _labels(y: Any, n_rows: int, output: str) -> tuple[Array, Array]:
 
 def _cross_entropy(raw: FloatArray, codes: Array, output: str) -> tuple[float, FloatArray]:
     """Return the mean of -ln p and its gradient (N, Q) in the raw outputs."""
+    from scipy.special import expit, log_expit, logsumexp
+
     n = len(raw)
     if output == "sigmoid":
         sign = 2.0 * codes[:, None] - 1
@@ -231,6 +233,8 @@ def _descend(
     design: FloatArray, codes: Array, n_classes: int, output: str, strength: float
 ) -> tuple[FloatArray, bool]:
     """Return the weights (M, Q) at the minimum, and whether it was reached."""
+    from scipy.optimize import minimize
+
     shape = (design.shape[1], 1 if output == "sigmoid" else n_classes)
 
     def objective(flat: FloatArray) -> tuple[float, FloatArray]:

@@ -28,7 +28,7 @@ def draw_counts(found: PolynomialCountResult, ax: Axes) -> Axes:
     ax.set_yscale("log")
     ax.set_xlabel("variables")
     ax.set_ylabel("coefficients")
-    ax.legend(loc="best")
+    ax.legend(loc="upper left")
     return ax
 
 
@@ -53,7 +53,7 @@ def draw_cells(found: CellVoteResult, ax: Axes) -> Axes:
     ax.set_title(f"{len(found.cells):,} of {found.n_cells:,} cells have an answer")
     ax.set_xlabel("first feature")
     ax.set_ylabel("second feature")
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax
 
 
@@ -69,5 +69,5 @@ def draw_conditioning(found: ConditioningResult, ax: Axes) -> Axes:
     ax.set_yscale("log")
     ax.set_xlabel("training points")
     ax.set_ylabel("condition number")
-    ax.legend(loc="best")
+    ax.legend(loc="lower right")
     return ax

@@ -8,8 +8,6 @@ its rounding might have hidden a nearer row, the row is searched again without i
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.spatial.distance import cdist
 
 from lamina._typing import FloatArray, IntArray
 
@@ -24,6 +22,8 @@ _TREE_UP_TO = 12
 def nearest(X: FloatArray, k: int) -> FloatArray:
     """Return the distances (N, k) of each row to the k nearest other rows, in rising order."""
     if X.shape[1] <= _TREE_UP_TO:
+        from scipy.spatial import cKDTree  # slow to import, and only needed here
+
         distances: FloatArray = np.asarray(cKDTree(X).query(X, k + 1)[0])
         return distances[:, 1:]
     n = len(X)
@@ -41,6 +41,8 @@ def _of_block(
     X: FloatArray, squares: FloatArray, rows: IntArray, k: int, rounding: float
 ) -> FloatArray:
     """Return the distances (B, k) of some rows."""
+    from scipy.spatial.distance import cdist
+
     n, n_candidates = len(X), min(k + _SPARE, len(X) - 1)
     products = X[rows] @ X.T
     products *= -2.0

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from lamina._checks import check_integer
 from lamina._errors import DataError
@@ -142,6 +141,8 @@ def distance_concentration(
 
 def _of_rows(rows: FloatArray, queries: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return smallest, mean and largest distance (Q,) of each query to the rows unlike it."""
+    from scipy.spatial.distance import cdist  # slow to import, and only needed here
+
     smallest, average, largest = np.empty((3, len(queries)))
     step = max(1, _BLOCK // len(rows))
     for start in range(0, len(queries), step):

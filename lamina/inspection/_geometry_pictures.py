@@ -52,7 +52,7 @@ def draw_distances(found: DistancesResult, ax: Axes) -> Axes:
     ax.set_title(f"nearest / farthest: {found.nearest_to_farthest:.3f}")
     ax.set_xlabel("query, by its nearest distance")
     ax.set_ylabel("distance")
-    ax.legend(loc="best")
+    ax.legend(loc="lower right")
     return ax
 
 
@@ -67,7 +67,7 @@ def draw_curve(found: CurveResult, ax: Axes) -> Axes:
     ax.set_title(f"{held:.0%} of the variance is in this plane")
     ax.set_xlabel("first component")
     ax.set_ylabel("second component")
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax
 
 
@@ -100,5 +100,5 @@ def draw_radii(radii: Sequence[GaussianRadius], ax: Axes) -> Axes:
     ax.set_title("Length of a standard Gaussian vector")
     ax.set_xlabel("distance from the origin")
     ax.set_ylabel("density")
-    ax.legend(loc="best")
+    ax.legend(loc="upper right")
     return ax

@@ -1,9 +1,11 @@
 """Matplotlib pictures: they take arrays and axes, return axes, and open no window."""
 
 from ._activation_curves import plot_activations
+from ._approximation import plot_interpolant, plot_interpolant_errors
 from ._calibration import plot_coverage, plot_pit, plot_reliability, plot_sharpness
 from ._decisions import plot_classes, plot_decision, plot_decision_panels
 from ._figure import figure_numbers, save_figure
+from ._geometry import plot_components, plot_curve, plot_radii
 from ._history import plot_history
 from ._predictions import plot_predictions, plot_residuals
 from ._regression import plot_regression
@@ -17,13 +19,18 @@ __all__ = [
     "panels",
     "plot_activations",
     "plot_classes",
+    "plot_components",
     "plot_coverage",
+    "plot_curve",
     "plot_decision",
     "plot_decision_panels",
     "plot_gradients",
     "plot_history",
+    "plot_interpolant",
+    "plot_interpolant_errors",
     "plot_pit",
     "plot_predictions",
+    "plot_radii",
     "plot_regression",
     "plot_reliability",
     "plot_residuals",
