@@ -7,7 +7,13 @@ import math
 import numpy as np
 
 from lamina._typing import FloatArray
-from lamina.inspection import InterpolantResult, barron_rate, relu_interpolant
+from lamina.inspection import (
+    InterpolantResult,
+    barron_rate,
+    polynomial_exception,
+    relu_grid_interpolant,
+    relu_interpolant,
+)
 
 from ._registry import Values, experiment
 
@@ -51,4 +57,35 @@ def barron_slopes() -> Values:
         "exponent": float(np.mean(slopes)),
         "exponents": slopes,
         "all_below_bound": all(below),
+    }
+
+
+@experiment("grid-interpolant")
+def through_grids() -> Values:
+    """Write deep ReLU networks through a grid of |x|² in 1, 2 and 3 dimensions: bound met."""
+    found = [
+        relu_grid_interpolant(_square, D, 4, max_curvature=2.0, n_points=2000) for D in (1, 2, 3)
+    ]
+    return {
+        "exact_at_knots": [one.exact_at_knots for one in found],
+        "max_error": [one.max_error for one in found],
+        "bound": [one.bound for one in found],
+        "hidden_layers": [len(one.network.sizes) - 2 for one in found],
+    }
+
+
+def _square(X: FloatArray) -> FloatArray:
+    return np.asarray(np.square(X).sum(axis=1) if X.ndim == 2 else np.square(X))
+
+
+@experiment("polynomial-activation")
+def polynomial_activation() -> Values:
+    """Widen a layer of cubes and one of tanh units on sin 8x: the cubes stop at cubics."""
+    found = polynomial_exception(lambda x: np.sin(8 * x), 3)
+    return {
+        "widths": found.widths,
+        "ranks": found.ranks,
+        "cubic_error": found.errors[-1],
+        "floor": found.polynomial_error,
+        "tanh_error": found.tanh_errors[-1],
     }

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from lamina.inspection import GaussianRadius, distance_concentration, shell_fraction
+from lamina.inspection import (
+    GaussianRadius,
+    PolynomialBasis,
+    distance_concentration,
+    fit_basis,
+    shell_fraction,
+)
 
 from ._registry import Values, experiment
 
@@ -41,3 +47,18 @@ def nearest_against_farthest() -> Values:
         for D in dimensions
     ]
     return {"D": list(dimensions), "ratio": ratios}
+
+
+@experiment("extra-variable-separates")
+def extra_variable() -> Values:
+    """Add a second variable to one in which two classes lie on top of one another."""
+    rng = np.random.default_rng(6)
+    y = np.repeat([0, 1], 500)
+    first = rng.standard_normal(1000)
+    second = first + np.where(y == 1, 0.5, -0.5) + 0.1 * rng.standard_normal(1000)
+    X = np.column_stack([first, second])
+    accuracy = []
+    for rows in (X[:, :1], X):
+        model = fit_basis(PolynomialBasis(1), rows, y, output="sigmoid")
+        accuracy.append(float(np.mean(model.predict(rows) == y)))
+    return {"first_alone": accuracy[0], "both": accuracy[1]}

@@ -24,7 +24,7 @@ from lamina.experiments._rules import agrees, nature
 
 READY = [info.id for info in list_experiments() if info.implemented]
 SLOW = {"two-spirals-widths"}
-MUST_BE_READY = "ABCEFHINOPQRS"
+MUST_BE_READY = "ABCDEFHINOPQRS"
 
 
 @pytest.mark.parametrize(
