@@ -171,6 +171,7 @@ def make_pattern(
         weight_decay=float(mlp.weight_decay),
         alpha=_alpha(mlp, problem, len(train), batch_size),
         dropout=float(mlp.dropout),
+        input_noise=float(mlp.input_noise),
         clip_norm=None if mlp.clip_norm is None else float(mlp.clip_norm),
         max_epochs=1 if incremental else mlp._epochs(len(train), batch_size),
         patience=None if exact else float(mlp.n_iter_no_change),

@@ -68,6 +68,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     _runs_its_course: ClassVar[bool] = False
     """Whether all epochs are meant to be run, so that their end is no reason to warn."""
 
+    input_noise: float = 0.0
     max_iter: int | Literal["auto"]
     alpha: float | Literal["auto"]
 

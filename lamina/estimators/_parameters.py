@@ -109,6 +109,7 @@ MIXTURE_CONSTRAINTS = {
     "learning_rate": [Names({"constant", "cosine", "one_cycle"})],
     "max_iter": [Names({"auto"}), Interval(Integral, 1, None, closed="left")],
     "min_scale": [Interval(Real, 0, None, closed="left")],
+    "input_noise": [Interval(Real, 0, None, closed="left")],
 }
 CLASSIFIER_CONSTRAINTS = {
     **CONSTRAINTS,

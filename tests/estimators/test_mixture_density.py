@@ -181,6 +181,14 @@ def test_the_penalty_is_a_prior_of_all_weights():
         assert (gradient + 10.0 * weight).norm() < 0.05 * gradient.norm()
 
 
+def test_noise_on_the_inputs_flattens_the_fit():
+    plain, noisy = fitted(n_components=1), fitted(n_components=1, input_noise=0.5)
+    near = X + 1e-3
+    steep = np.abs(plain.predict(near) - plain.predict(X)).mean()
+    assert np.abs(noisy.predict(near) - noisy.predict(X)).mean() < 0.8 * steep
+    np.testing.assert_array_equal(fitted(input_noise=0.0).predict(X), fitted().predict(X))
+
+
 def test_the_penalty_is_chosen_among_the_candidates():
     model = fitted(alpha="auto", max_iter=20)
     assert model.alpha_ in CANDIDATES
