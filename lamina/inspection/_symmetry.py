@@ -86,7 +86,7 @@ def flip_signs(net: Any, units: Any = None, *, layer: int = 1, check: bool = Tru
     ----------
     net : Network or torch module
         A feedforward network.
-    units : int or array-like of int, default=None
+    units : int or array-like of int of shape (n_flipped,), default=None
         Units to flip, counted from 0. None flips all.
     layer : int, default=1
         The hidden layer, counted from 1.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,13 +189,15 @@ class EnumerationResult:
         Largest difference of an output from that of the network.
     n_inputs : int
         Inputs on which outputs were compared.
+    original : Network
+        The network itself.
     """
 
     parameters: FloatArray
     n_distinct: int
     max_change: float
     n_inputs: int
-    _layers: Layers = field(repr=False)
+    original: Network
 
     @property
     def n_transformations(self) -> int:
@@ -206,7 +208,9 @@ class EnumerationResult:
         """Return the network of row k."""
         rows = len(self.parameters)
         return network_of(
-            with_parameters(self._layers, self.parameters[check_integer("k", k, 0, rows - 1)])
+            with_parameters(
+                layers_of(self.original), self.parameters[check_integer("k", k, 0, rows - 1)]
+            )
         )
 
     def mean_network(self) -> Network:
@@ -214,7 +218,7 @@ class EnumerationResult:
 
         All hidden units of a layer are then equal; with flips their weights are zero.
         """
-        return network_of(with_parameters(self._layers, self.parameters.mean(axis=0)))
+        return network_of(with_parameters(layers_of(self.original), self.parameters.mean(axis=0)))
 
     def summary(self) -> str:
         """Return the counts as a short text."""
@@ -284,7 +288,7 @@ def enumerate_symmetries(net: Any, X: Any = None, *, limit: int = 10_000) -> Enu
         n_distinct=len(np.unique(parameters, axis=0)),
         max_change=change,
         n_inputs=len(inputs),
-        _layers=layers,
+        original=network_of(layers),
     )
 
 
