@@ -43,6 +43,8 @@ from ._match import MatchResult, match
 from ._match_compare import CompareResult, compare
 from ._memory import MemoryResult, memory
 from ._pit import PitResult, pit
+from ._plane import RegionCountResult, count_regions, regions_in_plane
+from ._plane_result import PlaneRegionsResult
 from ._rank import LayerRank, RankResult, rank
 from ._reliability import Reliability
 from ._scores import ScoresResult, scores
@@ -94,10 +96,12 @@ __all__ = [
     "MatchResult",
     "MemoryResult",
     "PitResult",
+    "PlaneRegionsResult",
     "PolynomialBasis",
     "PolynomialCountResult",
     "PolynomialExceptionResult",
     "RankResult",
+    "RegionCountResult",
     "Reliability",
     "RidgesResult",
     "SameFunctionResult",
@@ -120,6 +124,7 @@ __all__ = [
     "change_basis",
     "collapse",
     "compare",
+    "count_regions",
     "coverage",
     "curve_geometry",
     "distance_concentration",
@@ -146,6 +151,7 @@ __all__ = [
     "polynomial_exception",
     "principal_components",
     "rank",
+    "regions_in_plane",
     "regions_on_line",
     "relu_grid_interpolant",
     "relu_interpolant",

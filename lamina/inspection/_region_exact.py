@@ -54,19 +54,16 @@ def proportional(W: FloatArray, b: FloatArray, thresholds: FloatArray) -> IntArr
     pivot = np.abs(W).argmax(axis=1)
     size = W[first, pivot]
     alive = np.flatnonzero(size != 0)
-    rng = np.random.default_rng(0)
     with np.errstate(over="ignore", invalid="ignore"):
-        mark = rows @ rng.uniform(0.5, 1.5, rows.shape[1])
+        mark = rows @ (0.5 + np.arange(rows.shape[1]) * 0.6180339887498949 % 1)
         mark = mark[alive] / size[alive]
         order = np.argsort(mark, kind="stable")
         scale = np.abs(rows[alive]).sum(axis=1) / np.abs(size[alive])
         near = np.diff(mark[order]) <= 1e-12 * scale[order][1:]
-    start = 0
-    for stop in [*(np.flatnonzero(~near) + 1).tolist(), len(alive)]:
-        members = np.sort(alive[order[start:stop]])
-        start = stop
-        if len(members) > 1:
-            _join(members, first, W, b, thresholds)
+    if near.any():
+        ends = np.flatnonzero(np.diff(np.concatenate([[False], near, [False]]).astype(np.int8)))
+        for start, stop in ends.reshape(-1, 2).tolist():
+            _join(np.sort(alive[order[start : stop + 1]]), first, W, b, thresholds)
     return first
 
 

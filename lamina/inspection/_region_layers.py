@@ -66,6 +66,31 @@ class RegionLayer:
         units = self.cut_units
         return proportional(self.W[units], self.b[units], self.cut_thresholds)
 
+    @cached_property
+    def rectifies(self) -> bool:
+        """Whether all units are ReLUs."""
+        return self.plain and not self.slopes[0].any() and bool((self.slopes[1] == 1).all())
+
+    @cached_property
+    def live(self) -> IntArray:
+        """The cuts that can be met: not constant, and the first on their line, (c',)."""
+        own = self.twins == np.arange(self.n_cuts)
+        return np.flatnonzero(own & self.W[self.cut_units].any(axis=1))
+
+    @cached_property
+    def turned(self) -> Array:
+        """Whether each cut is a negative multiple of its first twin, (c,)."""
+        rows, first = self.W[self.cut_units], self.W[self.cut_units[self.twins]]
+        place = np.abs(first).argmax(axis=1)[:, None]
+        mine, other = (np.take_along_axis(W, place, axis=1)[:, 0] for W in (rows, first))
+        turned: Array = np.sign(mine) * np.sign(other) < 0
+        return turned
+
+    @cached_property
+    def families(self) -> list[IntArray]:
+        """For each live cut all cuts on its line."""
+        return [np.flatnonzero(self.twins == k) for k in self.live]
+
     def distances(self, A: FloatArray) -> FloatArray:
         """Return pre-activations minus thresholds, (..., c), of pre-activations (..., n)."""
         if self.plain:
@@ -96,7 +121,7 @@ class RegionLayer:
         if not self.n_cuts:
             bent: FloatArray = A * self.slopes[0] + self.offsets[0]
             return bent
-        if self.plain and not self.slopes[0].any() and (self.slopes[1] == 1).all():
+        if self.rectifies:
             bent = np.maximum(A, 0.0)
             return bent
         if self.plain:
