@@ -15,6 +15,9 @@ Level: TypeAlias = Literal["serious", "look", "note", "fact"]
 LEVELS: tuple[Level, ...] = ("serious", "look", "note", "fact")
 """Worst first: it is broken; it costs something; it could be better; good to know."""
 
+MOST_UNITS = 512
+"""Hidden units up to which the regions in a plane, about half their square, are counted."""
+
 _BOUNDED = ("sigmoid", "tanh", "hard_tanh")
 
 
@@ -77,7 +80,7 @@ def findings_of(network: Network, X: FloatArray | None, seed: int) -> Iterator[F
     yield from _linear(network)
     yield from _ranks(network)
     yield from _rate(network, X)
-    yield from _line(network, X)
+    yield from _regions(network, X)
     yield from _copies(network)
 
 
@@ -237,11 +240,11 @@ def _rate(network: Network, X: FloatArray | None) -> Iterator[Finding]:
     yield Finding("fact", "amplification", found.upper, text, weight=0.2)
 
 
-def _line(network: Network, X: FloatArray | None) -> Iterator[Finding]:
-    """Yield how many linear regions lie between two rows."""
+def _regions(network: Network, X: FloatArray | None) -> Iterator[Finding]:
+    """Yield how many linear regions lie between rows."""
     import numpy as np
 
-    from lamina.inspection import regions_on_line
+    from lamina.inspection import count_regions, regions_on_line
 
     piecewise = all(activation.breakpoints is not None for activation in network.activations)
     bends = any(activation.breakpoints for activation in network.activations)
@@ -250,13 +253,47 @@ def _line(network: Network, X: FloatArray | None) -> Iterator[Finding]:
     far = int(np.square(X - X[0]).sum(1).argmax())
     if (X[far] == X[0]).all():
         return
-    found = regions_on_line(network, X[0], X[far])
-    sure = "" if found.certain else " (rounding may have hidden some)"
+    line = regions_on_line(network, X[0], X[far])
+    sure = "" if line.certain else " (rounding may have hidden some)"
     yield Finding(
-        "fact", "linear regions", float(found.n_regions),
-        f"From the first row to the one farthest from it lie {found.n_regions:,} linear "
+        "fact", "linear regions", float(line.n_regions),
+        f"From the first row to the one farthest from it lie {line.n_regions:,} linear "
         f"regions{sure}.", weight=0.1,
     )  # fmt: skip
+    window = _window(X, far)
+    if window is None or sum(network.sizes[1:-1]) > MOST_UNITS:
+        return
+    plane = count_regions(network, window.bounds, X[0], window.axes)
+    sure = "" if plane.certain else " (rounding may have hidden some)"
+    yield Finding(
+        "fact", "linear regions in a plane", float(plane.n_regions),
+        f"In the plane through three far rows, between them, lie {plane.n_regions:,} linear "
+        f"regions{sure}.", weight=0.05,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The smallest window of a plane that holds three rows."""
+
+    bounds: tuple[tuple[float, float], tuple[float, float]]
+    axes: FloatArray
+
+
+def _window(X: FloatArray, far: int) -> _Window | None:
+    """Return the window of the first row, the farthest, and the one farthest off their line."""
+    import numpy as np
+
+    first = (X[far] - X[0]) / np.linalg.norm(X[far] - X[0])
+    along = (X - X[0]) @ first
+    off = X - X[0] - along[:, None] * first
+    distance = np.linalg.norm(off, axis=1)
+    third = int(distance.argmax())
+    if distance[third] <= 1e-9 * along[far]:
+        return None
+    axes: FloatArray = np.stack([first, off[third] / distance[third]])
+    us = sorted((0.0, float(along[far]), float(along[third])))
+    return _Window(((us[0], us[-1]), (0.0, float(distance[third]))), axes)
 
 
 def _copies(network: Network) -> Iterator[Finding]:

@@ -92,6 +92,30 @@ def test_each_kind_of_finding_is_found(network, what, level):
     assert finding.text.endswith(".")
 
 
+def test_regions_are_counted_in_the_plane_through_three_rows():
+    network = Network((3, 9, 7, 1), random_state=0)
+    number = found(network)["linear regions in a plane"].number
+    far = np.square(X - X[0]).sum(1).argmax()
+    first = (X[far] - X[0]) / np.linalg.norm(X[far] - X[0])
+    off = (X - X[0]) - np.outer((X - X[0]) @ first, first)
+    third = X[np.linalg.norm(off, axis=1).argmax()]
+    axes = np.stack([first, off[(third == X).all(1)][0]])
+    axes[1] /= np.linalg.norm(axes[1])
+    us = [0.0, (X[far] - X[0]) @ first, (third - X[0]) @ first]
+    grid_u, grid_v = np.meshgrid(
+        np.linspace(min(us), max(us), 900), np.linspace(0, (third - X[0]) @ axes[1], 900)
+    )
+    points = X[0] + np.stack([grid_u.ravel(), grid_v.ravel()], axis=1) @ axes
+    on = np.concatenate([a > 0 for a in network.preactivations(points)[:-1]], axis=1)
+    seen = len(np.unique(np.packbits(on, axis=1), axis=0))
+    assert 0.9 * number <= seen <= number
+
+
+def test_rows_on_a_line_have_no_plane():
+    network = Network((1, 5, 1), random_state=0)
+    assert "linear regions in a plane" not in found(network, X[:, :1])
+
+
 def test_low_rank_is_found():
     W = np.outer(np.arange(1.0, 9), np.arange(1.0, 10))
     network = Network.from_arrays([(W, np.zeros(8)), (np.ones((1, 8)), [0.0])], "tanh")

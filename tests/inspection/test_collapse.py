@@ -11,6 +11,7 @@ from lamina._errors import ParameterError
 from lamina.inspection import bottleneck, collapse, lipschitz, rank, regions_on_line
 from lamina.inspection._as_network import as_network
 from lamina.inspection._lipschitz import jacobian_norms, spectral_norm
+from lamina.inspection._plane import regions_in_plane
 from lamina.nn import ACTIVATIONS, Network
 
 RNG = np.random.default_rng(0)
@@ -187,6 +188,21 @@ def test_the_rate_on_a_line_is_per_unit_of_length():
     )
     assert result.on_slice == pytest.approx(rates.max(), rel=1e-6)
     assert result.on_slice <= result.upper
+
+
+def test_the_rate_in_a_plane_is_that_of_the_jacobian_along_it():
+    network = Network((4, 8, 6, 2), "relu", random_state=0)
+    axes = np.array([[1.0, 2.0, 0.0, 0.0], [3.0, 0.0, 1.0, 1.0]])
+    plane = regions_in_plane(network, ((-1, 1), (-2, 2)), X[0], axes)
+    result = lipschitz(network, X, regions=plane)
+    points = plane.points(plane.centroids)
+    orthonormal = np.linalg.qr(axes.T)[0].T
+    expected = jacobian_norms(as_network(network), points, orthonormal)
+    assert result.on_slice == pytest.approx(expected.max(), rel=1e-9)
+    assert result.on_slice <= result.upper
+    assert "exact on the plane alone" in result.summary()
+    with pytest.raises(ParameterError, match="another network"):
+        lipschitz(Network((4, 8, 6, 2), "relu", random_state=1), regions=plane)
 
 
 def test_a_point_on_a_kink_gives_no_rate_that_does_not_exist():
