@@ -54,8 +54,14 @@ class PolynomialBasis:
         _check_size(len(rows), len(exponents))
         design = np.ones((len(rows), len(exponents)))
         for j in range(rows.shape[1]):
-            powers = rows[:, j, None] ** np.arange(self.degree + 1)
-            design *= powers[:, exponents[:, j]]
+            with np.errstate(over="ignore", invalid="ignore"):
+                powers = rows[:, j, None] ** np.arange(self.degree + 1)
+                design *= powers[:, exponents[:, j]]
+        if not np.isfinite(design).all():
+            raise DataError(
+                f"X must be small enough for powers up to {self.degree} to be finite. "
+                f"Got {np.abs(rows).max():.3g}. Scale the columns first."
+            )
         return design
 
 

@@ -196,7 +196,7 @@ def _ridge(design: FloatArray, target: FloatArray, strength: float) -> FloatArra
     U, s, Vt = np.linalg.svd(design, full_matrices=False)
     kept = s > s[0] * max(design.shape) * np.finfo(np.float64).eps
     U, s, Vt = U[:, kept], s[kept], Vt[kept]
-    shrunk = s / (s**2 + len(design) * strength)
+    shrunk = 1 / (s + len(design) * strength / s)  # no square, which could overflow
     weights: FloatArray = Vt.T @ (shrunk[:, None] * (U.T @ target))
     return weights
 

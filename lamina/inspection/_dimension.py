@@ -228,7 +228,7 @@ def from_many(distances: FloatArray, n_rows: int) -> DimensionResult:
 
 def _logs(distances: FloatArray) -> FloatArray:
     """Return ln(T_k / T_j) of each row (N, k - 1), without rows too near to have a ratio."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         logs: FloatArray = np.log(distances[:, -1:]) - np.log(distances[:, :-1])
     return logs[np.isfinite(logs).all(axis=1)]
 

@@ -13,7 +13,7 @@ from lamina._typing import FloatArray
 
 from ._axes import axes_or_new
 from ._geometry_components import ComponentsResult, principal_components
-from ._geometry_rows import matrix
+from ._geometry_rows import centred, matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,27 +112,32 @@ def curve_geometry(
     points = matrix(curve, 2, name="curve")
     chosen = len(points) // 2 if origin is None else origin
     chosen = check_integer("origin", chosen, 0, len(points) - 1)
-    steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
-    nearest = None
-    if others is not None:
-        rows = matrix(others, name="others")
-        if rows.shape[1] != points.shape[1]:
-            raise DataError(
-                f"others must have {points.shape[1]} columns, as curve. Got {rows.shape[1]}."
-            )
-        away = np.linalg.norm(rows - points[chosen], axis=1)
-        away = away[away > 0]
-        nearest = float(away.min()) if away.size else None
-    middle = points - points.mean(axis=0)
-    return CurveResult(
-        n_points=len(points),
-        mean_step=float(steps.mean()),
-        length=float(steps.sum()),
-        ends=float(np.linalg.norm(points[-1] - points[0])),
-        nearest_other=nearest,
-        components=principal_components(points, shares),
-        plane=_plane(middle),
-    )
+    together = points if others is None else np.concatenate([points, _others(others, points)])
+    scaled, scale = centred(together)
+    line, rest = scaled[: len(points)], scaled[len(points) :]
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    away = np.linalg.norm(rest - line[chosen], axis=1)
+    away = away[away > 0]
+    with np.errstate(over="ignore"):
+        return CurveResult(
+            n_points=len(points),
+            mean_step=float(steps.mean() * scale),
+            length=float(steps.sum() * scale),
+            ends=float(np.linalg.norm(line[-1] - line[0]) * scale),
+            nearest_other=float(away.min() * scale) if away.size else None,
+            components=principal_components(points, shares),
+            plane=_plane(line - line.mean(axis=0)) * scale,
+        )
+
+
+def _others(others: Any, points: FloatArray) -> FloatArray:
+    """Return other rows, of as many columns as the curve."""
+    rows = matrix(others, name="others")
+    if rows.shape[1] != points.shape[1]:
+        raise DataError(
+            f"others must have {points.shape[1]} columns, as curve. Got {rows.shape[1]}."
+        )
+    return rows
 
 
 def _plane(middle: FloatArray) -> FloatArray:

@@ -16,6 +16,8 @@ from ._arrays import numbers
 
 def matrix(X: Any, minimum: int = 1, name: str = "X") -> FloatArray:
     """Return finite float64 numbers (N, D) with at least ``minimum`` rows."""
+    if isinstance(X, np.ndarray) and np.iscomplexobj(X):  # would be cut with a warning
+        raise DataError(f"{name} must hold real numbers. Got complex ones.")
     rows = numbers(name, X)
     if rows.ndim != 2 or rows.shape[0] < minimum or rows.shape[1] < 1:
         some = "one row" if minimum == 1 else f"{minimum} rows"

@@ -202,3 +202,17 @@ def test_tiny_data_get_an_answer_with_a_reservation(n):
 def test_wrong_data_are_told(X):
     with pytest.raises(DataError, match="X must"):
         geometry(X)
+
+
+def test_complex_numbers_are_told_and_not_cut():
+    with pytest.raises(DataError, match=r"real numbers\. Got complex"):
+        geometry(np.ones((3, 2)) + 1j)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e150, 1e300])
+def test_curves_in_any_unit_are_measured(scale):
+    points = np.random.default_rng(0).random((20, 3))
+    small, large = curve_geometry(points, FLAT[:, :3]), curve_geometry(points * scale, FLAT[:, :3])
+    assert large.length == pytest.approx(small.length * scale)
+    far = curve_geometry(points * scale, FLAT[:, :3] * scale)
+    assert far.nearest_other == pytest.approx(small.nearest_other * scale)

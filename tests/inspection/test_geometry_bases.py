@@ -242,3 +242,9 @@ def test_copies_of_a_point_make_the_matrix_singular():
     with pytest.raises(ParameterError, match="at most the 10 rows"):
         kernel_conditioning(np.zeros((10, 2)), sizes=[11])
     assert kernel_conditioning(np.zeros((10, 2)), penalty=0.0).regularised[-1] == math.inf
+
+
+def test_powers_too_large_are_told():
+    with pytest.raises(DataError, match=r"powers up to 3 to be finite\. Got 1e"):
+        PolynomialBasis(3)([[1e150, 1.0]])
+    assert fit_basis(PolynomialBasis(1), X3 * 1e300, X3[:, 0]).loss < 0.2
