@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -14,7 +15,7 @@ from lamina._typing import FloatArray
 from lamina.datasets import TARGETS, make_approximation
 from lamina.heads import Normal
 from lamina.nn import Activation, Network, Uniform
-from lamina.plots import panels
+from lamina.plots import PALETTE, panels, style
 from lamina.stack import Member, train
 
 from ._registry import Values, experiment
@@ -68,12 +69,13 @@ class WidthTable:
 
     def plot(self) -> Axes:
         """Draw every fit over its target, a row of panels for each target; return the first."""
-        grid = panels(len(self.targets), len(self.widths), size=(1.9, 1.6))
-        for row, (name, values) in zip(grid, self.targets.items(), strict=True):
-            for ax, width in zip(row, self.widths, strict=True):
-                ax.plot(self.x, values, color="#8c8c8c", label=name)
-                ax.plot(self.x, self.fits[name, width], color="#0072b2", label="network")
-                ax.set_title(f"{name}, {width}: {self.error(name, width):.3f}")
+        grid = panels(len(self.targets), len(self.widths), size=(2.1, 1.8))
+        places = itertools.product(self.targets.items(), self.widths)
+        with style():
+            for ax, ((name, values), width) in zip(grid.flat, places, strict=True):
+                ax.plot(self.x, values, color=PALETTE[1], label=name)
+                ax.plot(self.x, self.fits[name, width], color=PALETTE[0], label="network")
+                ax.set_title(f"{name}, {width}: {self.error(name, width):.3f}", fontsize=8)
                 ax.set_xlabel("x")
                 ax.set_ylabel("value")
         first: Axes = grid[0, 0]

@@ -64,7 +64,7 @@ def draw_exception(found: PolynomialExceptionResult, ax: Axes) -> Axes:
     ax.plot(found.widths, found.errors, "o-", color=ORANGE, label=f"activation of {name}")
     ax.plot(found.widths, found.tanh_errors, "s-", color=BLUE, label="tanh")
     ax.axhline(found.polynomial_error, color=GREY, linestyle="--", label=f"best of {name}")
-    return _logarithmic(ax, "A polynomial activation gains nothing from width", "error (RMS)")
+    return _logarithmic(ax, "Polynomial units stop", "error (RMS)", "lower left")
 
 
 def draw_ridges(found: RidgesResult, output: int, ax: Axes) -> Axes:
@@ -84,12 +84,12 @@ def draw_ridges(found: RidgesResult, output: int, ax: Axes) -> Axes:
     return ax
 
 
-def _logarithmic(ax: Axes, title: str, y: str) -> Axes:
+def _logarithmic(ax: Axes, title: str, y: str, legend: str = "upper right") -> Axes:
     """Finish a picture of errors against widths."""
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_title(title)
     ax.set_xlabel("hidden units")
     ax.set_ylabel(y)
-    ax.legend(loc="upper right")
+    ax.legend(loc=legend)
     return ax

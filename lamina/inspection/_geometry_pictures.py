@@ -67,7 +67,7 @@ def draw_curve(found: CurveResult, ax: Axes) -> Axes:
     ax.set_title(f"{held:.0%} of the variance is in this plane")
     ax.set_xlabel("first component")
     ax.set_ylabel("second component")
-    ax.legend(loc="upper right")
+    ax.legend(loc="upper center")
     return ax
 
 
@@ -100,5 +100,5 @@ def draw_radii(radii: Sequence[GaussianRadius], ax: Axes) -> Axes:
     ax.set_title("Length of a standard Gaussian vector")
     ax.set_xlabel("distance from the origin")
     ax.set_ylabel("density")
-    ax.legend(loc="upper right")
+    ax.legend(loc="upper center")
     return ax

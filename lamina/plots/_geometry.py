@@ -131,5 +131,5 @@ def plot_radii(n_features: Any = (1, 2, 10, 100, 784), *, ax: Axes | None = None
             GaussianRadius(D).plot(ax=ax)
             ax.lines[-1].set_color(colour(i))
         ax.set_ylim(bottom=0)
-        ax.legend(loc="upper right")
+        ax.legend(loc="upper center")
     return ax
