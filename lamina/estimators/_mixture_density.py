@@ -85,7 +85,7 @@ class MixtureDensityRegressor(Regression):
         Share of the rows that is held out. Only used when early_stopping=True.
     dropout : float, default=0.0
         Share of hidden units that are switched off in each step, in [0, 1).
-    input_noise : float, default=0.0
+    input_noise : float, default=0.02
         Normal noise that is added to every input in each step, in standard deviations of the
         feature.
     clip_norm : float or None, default=None
@@ -210,7 +210,7 @@ class MixtureDensityRegressor(Regression):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         dropout: float = 0.0,
-        input_noise: float = 0.0,
+        input_noise: float = 0.02,
         clip_norm: float | None = None,
         min_scale: float = 1e-3,
         n_members: int = 1,

@@ -23,7 +23,13 @@ from lamina.distributions import MultivariateNormalMixture, NormalMixture
 from lamina.estimators import load, save
 from lamina.estimators._penalty_choice import CANDIDATES
 
-QUICK = {"hidden_layer_sizes": (16,), "alpha": 1.0, "max_iter": 60, "random_state": 0}
+QUICK = {
+    "hidden_layer_sizes": (16,),
+    "alpha": 1.0,
+    "max_iter": 60,
+    "input_noise": 0.0,
+    "random_state": 0,
+}
 
 
 def inverse_problem(n, seed):
@@ -55,7 +61,7 @@ def inverse():
 
 
 def test_the_inverse_problem_is_solved_at_the_defaults(inverse):
-    # Seeds 0 to 4 give -0.489, -0.534, -0.530, -0.524 and -0.517.
+    # Seeds 0 to 4 give -0.499, -0.534, -0.534, -0.530 and -0.518.
     nll = [-inverse.log_likelihood(*inverse_problem(4000, 10000))]
     model = MixtureDensityRegressor(random_state=1).fit(*inverse_problem(800, 1))
     nll.append(-model.log_likelihood(*inverse_problem(4000, 10001)))
@@ -186,7 +192,6 @@ def test_noise_on_the_inputs_flattens_the_fit():
     near = X + 1e-3
     steep = np.abs(plain.predict(near) - plain.predict(X)).mean()
     assert np.abs(noisy.predict(near) - noisy.predict(X)).mean() < 0.8 * steep
-    np.testing.assert_array_equal(fitted(input_noise=0.0).predict(X), fitted().predict(X))
 
 
 def test_the_penalty_is_chosen_among_the_candidates():

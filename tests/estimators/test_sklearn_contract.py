@@ -16,7 +16,7 @@ ESTIMATORS = [
     MLPRegressor(hidden_layer_sizes=(8,), n_members=3, max_iter=60, learning_rate_init=0.02),
     MLPRegressor("heteroscedastic", hidden_layer_sizes=(8,), learning_rate_init=0.02),
     MLPClassifier(hidden_layer_sizes=(8,), label_noise="learn", max_iter=100),
-    MixtureDensityRegressor(2, hidden_layer_sizes=(16,), alpha=1.0, max_iter=200),
+    MixtureDensityRegressor(2, hidden_layer_sizes=(16,), alpha=1.0, input_noise=0.0, max_iter=200),
 ]
 
 pytestmark = pytest.mark.filterwarnings("ignore")
