@@ -20,6 +20,8 @@ from . import (  # noqa: F401  (importing a file registers its experiments)
     _networks,
     _noise,
     _outputs,
+    _pieces,
+    _pieces_random,
     _predictive,
     _robot_arm,
     _slopes,

@@ -26,6 +26,7 @@ from ._bases_counts import (
     polynomial_count,
 )
 from ._bases_fit import BasisFitResult, fit_basis
+from ._bounds import RegionBoundResult, count_arrangement, region_bound
 from ._calibration import CalibrationResult, calibration
 from ._canonical import CanonicalResult, canonical
 from ._collapse import AffineRun, BottleneckResult, CollapseResult, bottleneck, collapse
@@ -46,6 +47,7 @@ from ._pit import PitResult, pit
 from ._plane import RegionCountResult, count_regions, regions_in_plane
 from ._plane_result import PlaneRegionsResult
 from ._rank import LayerRank, RankResult, rank
+from ._region_sawtooth import sawtooth_network
 from ._reliability import Reliability
 from ._scores import ScoresResult, scores
 from ._segment import SegmentResult, merge, segment
@@ -101,6 +103,7 @@ __all__ = [
     "PolynomialCountResult",
     "PolynomialExceptionResult",
     "RankResult",
+    "RegionBoundResult",
     "RegionCountResult",
     "Reliability",
     "RidgesResult",
@@ -124,6 +127,7 @@ __all__ = [
     "change_basis",
     "collapse",
     "compare",
+    "count_arrangement",
     "count_regions",
     "coverage",
     "curve_geometry",
@@ -151,6 +155,7 @@ __all__ = [
     "polynomial_exception",
     "principal_components",
     "rank",
+    "region_bound",
     "regions_in_plane",
     "regions_on_line",
     "relu_grid_interpolant",
@@ -158,6 +163,7 @@ __all__ = [
     "rescale",
     "ridges",
     "same_function",
+    "sawtooth_network",
     "scores",
     "segment",
     "shell_fraction",

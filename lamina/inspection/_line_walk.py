@@ -182,12 +182,12 @@ def _crossings(
     tolerance: FloatArray,
 ) -> _Found:  # fmt: skip
     """Return the crossings inside intervals in order; those at one place are one."""
-    first = np.flatnonzero(layer.twins == np.arange(layer.n_cuts))
-    one = Z if len(first) == layer.n_cuts else Z[:, first]
-    positive, negative = one > 0, one < 0
+    positive, negative = Z > 0, Z < 0
     crossed = (positive[:-1] & negative[1:]) | (negative[:-1] & positive[1:])
-    intervals, columns = np.nonzero(crossed)
-    cuts = first[columns]
+    intervals, cuts = np.nonzero(crossed)
+    if len(cuts):
+        own = layer.twins[cuts] == cuts  # the others on its line bend at the same place
+        intervals, cuts = intervals[own], cuts[own]
     before, after = Z[intervals, cuts], Z[intervals + 1, cuts]
     share = before / (before - after)
     width = np.diff(state.t)[intervals]

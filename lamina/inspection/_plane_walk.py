@@ -9,8 +9,9 @@ import numpy as np
 from lamina._errors import DataError
 from lamina._typing import FloatArray
 
+from ._plane_crossings import concurrent, find_crossings
 from ._plane_degenerate import cut_in_turn
-from ._plane_generic import concurrent, cut_mesh, find_crossings
+from ._plane_generic import cut_mesh
 from ._plane_mesh import LayerFaces, Mesh, row_blocks
 from ._region_layers import RegionLayer
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,10 @@ def _layer(
             f"leaky_relu, prelu, relu or step. Got {activation.spec!r} in layer {i + 1}, which "
             f"is curved and has no linear regions. Its straight relative is {near!r}."
         )
-    slopes, offsets = _pieces(activation, thresholds, slope, len(b))
+    if slope is None:
+        slopes, offsets = (np.repeat(piece, len(b), axis=1) for piece in _pieces(activation))
+    else:
+        slopes, offsets = _read_pieces(activation, thresholds, slope)
     jumps = not slopes.any() and bool(thresholds)
     bending = (np.diff(slopes, axis=0) != 0).any(axis=0) | (np.diff(offsets, axis=0) != 0).any(0)
     units = np.flatnonzero(bending) if thresholds else np.empty(0, dtype=np.intp)
@@ -179,12 +182,19 @@ def _layer(
     )
 
 
-def _pieces(
-    activation: Activation, thresholds: Sequence[float], slope: torch.Tensor | None, width: int
+@lru_cache(maxsize=64)
+def _pieces(activation: Activation) -> tuple[FloatArray, FloatArray]:
+    """Return slopes and offsets (m + 1, 1) of an activation that all units share."""
+    return _read_pieces(activation, activation.breakpoints or (), None)
+
+
+def _read_pieces(
+    activation: Activation, thresholds: Sequence[float], slope: torch.Tensor | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return slopes and offsets (m + 1, width), read off inside each piece."""
     ends = [thresholds[0] - 2.0, *thresholds, thresholds[-1] + 2.0] if thresholds else [0.0, 2.0]
     inside = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
+    width = 1 if slope is None else len(slope)
     at = torch.tensor(inside, dtype=torch.float64)[:, None].repeat(1, width)
     derivative = activation.derivative(at, slope).numpy()
     offsets = activation.forward(at, slope).numpy() - derivative * at.numpy()

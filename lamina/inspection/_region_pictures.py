@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._axes import BLUE, GREY, ORANGE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ._bounds import RegionBoundResult
     from ._line import LineRegionsResult
     from ._plane import RegionCountResult
     from ._plane_result import PlaneRegionsResult
@@ -98,4 +100,21 @@ def draw_counts(result: RegionCountResult, ax: Axes) -> Axes:
     ax.set_xticks(layers)
     ax.set_xlabel("after layer")
     ax.set_ylabel("regions")
+    return ax
+
+
+def draw_bounds(result: RegionBoundResult, ax: Axes) -> Axes:
+    """Draw bounds as horizontal bars on a logarithmic axis."""
+    named = {
+        "reached by some": result.reached,
+        "at most, one layer": result.shallow,
+        "at most, ReLU": result.upper_relu,
+        "at most": result.upper,
+    }
+    # Whole numbers of any length have a logarithm, but not always a float.
+    digits = [math.log10(number) for number in named.values()]
+    ax.barh(list(named), digits, color=BLUE)
+    ax.set_xlabel("log10 of the number of regions")
+    ax.set_ylabel("bound")
+    ax.set_title("-".join(str(size) for size in result.sizes))
     return ax

@@ -24,7 +24,7 @@ from lamina.experiments._rules import agrees, nature
 
 READY = [info.id for info in list_experiments() if info.implemented]
 SLOW = {"two-spirals-widths"}
-MUST_BE_READY = "ABCDEFHINOPQRS"
+MUST_BE_READY = "ABCDEFHIJNOPQRS"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,202 @@
+r"""Where all cuts of a layer cross edges and each other, in general position.
+
+A cut crosses an edge where its signs at the ends differ, and a convex face in a chord between two
+crossings. Two chords of a face cross where the ends of one lie on different sides of the other.
+Where three lines come as close to one point as rounding can tell, or a line to a vertex, nothing
+is returned, and the layer is cut one unit after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamina._typing import Array, FloatArray, IntArray
+
+from ._plane_mesh import Mesh
+
+_STEPS = 2.0**40
+"""Positions on a line are sorted in such steps; what is closer is not in general position."""
+
+
+@dataclass
+class Crossings:
+    """Where cuts cross edges (C of them) and where chords do (X), with M chords."""
+
+    words: Array
+    edge: IntArray
+    cut: IntArray
+    share: FloatArray
+    spread: FloatArray
+    start: IntArray
+    end: IntArray
+    chord_face: IntArray
+    chord_cut: IntArray
+    first: IntArray
+    second: IntArray
+    share_first: FloatArray
+    share_second: FloatArray
+    spread_inside: FloatArray
+    wrong_first: FloatArray
+    wrong_second: FloatArray
+
+
+def find_crossings(
+    mesh: Mesh, Z: FloatArray, scale: FloatArray, tolerance: FloatArray
+) -> Crossings | None:
+    """Return all crossings of cuts with distances Z (V, c'), or None if they are degenerate."""
+    words = packed(Z > 0)
+    edge, cut = _changes(words, mesh.edges)
+    a, b = mesh.edges[edge].T
+    before, after = Z[a, cut], Z[b, cut]
+    steep = np.abs(before - after)
+    share = before / (before - after)
+    with np.errstate(over="ignore"):
+        spread = 1 + scale[cut] * mesh.lengths(a, b, mesh.points) / steep
+    paired = _chords(mesh, edge, cut, before > 0, Z.shape[1])
+    if paired is None:
+        return None
+    start, end, face, chord_cut = paired
+    i, j = _pairs_within(face)
+
+    def at(crossing: IntArray, column: IntArray) -> FloatArray:
+        low = Z[a[crossing], column]
+        value: FloatArray = low + share[crossing] * (Z[b[crossing], column] - low)
+        return value
+
+    i_start, i_end = at(start[i], chord_cut[j]), at(end[i], chord_cut[j])
+    unsure = tolerance[chord_cut[j]]
+    if (np.abs(i_start) <= unsure * spread[start[i]]).any() or (
+        np.abs(i_end) <= unsure * spread[end[i]]
+    ).any():
+        return None
+    meet = np.flatnonzero((i_start > 0) != (i_end > 0))
+    i, j, i_start, i_end = i[meet], j[meet], i_start[meet], i_end[meet]
+    j_start, j_end = at(start[j], chord_cut[i]), at(end[j], chord_cut[i])
+    if ((j_start > 0) == (j_end > 0)).any():
+        return None
+    steep_i, steep_j = np.abs(i_start - i_end), np.abs(j_start - j_end)
+    points = between(mesh.points, a, b, share)
+    with np.errstate(over="ignore"):
+        far = mesh.lengths(start, end, points)
+        inside = 1 + np.maximum(
+            scale[chord_cut[j]] * far[i] / steep_i, scale[chord_cut[i]] * far[j] / steep_j
+        )
+        worst = np.maximum(spread[start], spread[end])
+        wrong_i = 2 * tolerance[chord_cut[j]] * worst[i] / steep_i
+        wrong_j = 2 * tolerance[chord_cut[i]] * worst[j] / steep_j
+    return Crossings(
+        words, edge, cut, share, spread, start, end, face, chord_cut, i, j,
+        i_start / (i_start - i_end), j_start / (j_start - j_end), inside, wrong_i, wrong_j,
+    )  # fmt: skip
+
+
+def packed(positive: Array) -> Array:
+    """Return rows of Booleans (V, c) as rows of 64-bit words."""
+    octets = np.packbits(positive, axis=1)
+    width = octets.shape[1]
+    if width % 8:
+        full = np.zeros((len(octets), -(-width // 8) * 8), dtype=np.uint8)
+        full[:, :width] = octets
+        octets = full
+    return octets.view(np.uint64)
+
+
+def _changes(words: Array, edges: IntArray) -> tuple[IntArray, IntArray]:
+    """Return edges and cuts whose sign differs between the ends, ordered by edge."""
+    differ = (words[edges[:, 0]] ^ words[edges[:, 1]]).view(np.uint8)
+    width, octets = differ.shape[1], differ.ravel()
+    # Few bytes differ; np.nonzero of a table of all bits would take several times as long.
+    some = np.flatnonzero(octets)
+    bit = np.flatnonzero(np.unpackbits(octets[some]))
+    edge, octet = np.divmod(some[bit >> 3], width)
+    return edge, 8 * octet + (bit & 7)
+
+
+def _chords(
+    mesh: Mesh, edge: IntArray, cut: IntArray, falls: Array, n_cuts: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray] | None:
+    """Pair the crossings of a cut on the border of each face.
+
+    The border is run counter-clockwise. A chord starts where the sign goes from + to -, so that
+    the positive part lies to its left.
+    """
+    crossing = np.concatenate([np.arange(len(edge))] * 2)
+    face = mesh.sides[edge].T.ravel()
+    ends = np.concatenate([~falls, falls])
+    key = (face * n_cuts + cut[crossing]) * 2 + ends
+    inside = np.flatnonzero(face >= 0)
+    order = inside[np.argsort(key[inside])]
+    key = key[order]
+    if len(key) % 2 or (key[::2] % 2).any() or (key[1::2] != key[::2] + 1).any():
+        return None
+    if (key[2::2] == key[:-2:2]).any():
+        return None
+    start, end = crossing[order[::2]], crossing[order[1::2]]
+    return start, end, face[order[::2]], cut[start]
+
+
+def _pairs_within(face: IntArray) -> tuple[IntArray, IntArray]:
+    """Return all pairs i < j of places with one value in a sorted array."""
+    n = len(face)
+    stop = np.searchsorted(face, face, side="right")
+    count = stop - np.arange(n) - 1
+    i = np.repeat(np.arange(n), count)
+    first = np.cumsum(count) - count
+    return i, i + 1 + np.arange(len(i)) - first[i]
+
+
+def between(values: FloatArray, first: Array, last: Array, share: FloatArray) -> FloatArray:
+    """Return rows between two rows each."""
+    low, rows = values[first], values[last]
+    rows -= low
+    rows *= share[:, None]
+    rows += low
+    return rows
+
+
+def concurrent(found: Crossings) -> bool:
+    """Return whether three chords come as close to one point as rounding can tell."""
+    order = np.argsort(found.first * int(_STEPS) + (found.share_first * _STEPS).astype(np.int64))
+    return _close(found.first[order], found.share_first[order], found.wrong_first[order])
+
+
+def _close(line: IntArray, share: FloatArray, wrong: FloatArray) -> bool:
+    """Return whether two neighbours on one line are not clearly apart."""
+    apart = np.diff(share) > np.maximum(wrong[1:] + wrong[:-1], 2 / _STEPS)
+    return bool((~apart & (line[1:] == line[:-1])).any())
+
+
+@dataclass
+class Chains:
+    """Edges and chords, each with the crossings on it in order."""
+
+    line: IntArray
+    vertex: IntArray
+    cut: IntArray
+    rank: IntArray
+    first: IntArray
+    running: Array
+
+
+def chains_of(mesh: Mesh, found: Crossings) -> Chains | None:
+    """Sort all crossings along the E edges, then along the M chords."""
+    n_edges, n_points = len(mesh.edges), len(mesh.points)
+    n_cross, n_inside = len(found.edge), len(found.first)
+    inner = n_points + n_cross + np.arange(n_inside)
+    line = np.concatenate([found.edge, n_edges + found.first, n_edges + found.second])
+    share = np.concatenate([found.share, found.share_first, found.share_second])
+    # Crossings that are close on an edge are no longer here: one is near the other's chord.
+    wrong = np.concatenate([np.zeros(n_cross), found.wrong_first, found.wrong_second])
+    vertex = np.concatenate([n_points + np.arange(n_cross), inner, inner])
+    cut = np.concatenate([found.cut, found.chord_cut[found.second], found.chord_cut[found.first]])
+    order = np.argsort(line * int(_STEPS) + (share * _STEPS).astype(np.int64))
+    line = line[order]
+    if _close(line, share[order], wrong[order]):
+        return None
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    count = np.bincount(line, minlength=n_edges + len(found.start))
+    first = np.concatenate([[0], np.cumsum(count)])
+    return Chains(line, vertex[order], cut[order], rank, first, np.empty(0, np.uint64))

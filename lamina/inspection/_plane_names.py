@@ -1,0 +1,171 @@
+r"""Which face lies where, after all chords of a layer are laid in at once.
+
+Within a face of the layers below, a part is told by the signs of the cuts on it. These change
+along an edge or a chord only at crossings, so that a running exclusive-or of a random number a cut
+names the parts on both sides of every piece of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lamina._typing import Array, FloatArray, IntArray
+
+from ._plane_crossings import Chains, Crossings
+from ._plane_mesh import Mesh
+
+
+def name_faces(
+    mesh: Mesh, Z: FloatArray, found: Crossings, chains: Chains, of_line: IntArray
+) -> tuple[IntArray, IntArray, FaceSigns] | None:
+    """Return the faces at both sides of each new edge, the parent of each, and its signs."""
+    n_cuts, n_old = Z.shape[1], mesh.n_faces
+    touched = np.zeros(n_old + 1, dtype=bool)
+    touched[found.chord_face] = True
+    kept = np.flatnonzero(~touched[:-1])
+    number = np.full(n_old + 1, -1)
+    number[kept] = np.arange(len(kept))
+
+    old = np.concatenate([mesh.sides, np.stack([found.chord_face] * 2, axis=1)])
+    pieces = np.diff(chains.first) + 1
+    sides = np.repeat(number[old], pieces, axis=0)
+    at = np.flatnonzero(np.repeat(touched[old], pieces, axis=0))
+    key = np.repeat(_line_keys(mesh, Z, found, chains, old), pieces, axis=0)
+    passed = np.arange(len(of_line)) - of_line
+    key ^= chains.running[passed][:, None]
+    group, n_groups = grouped(key.ravel()[at])
+    sides.ravel()[at] = len(kept) + group
+    n_faces = n_old + len(found.start) + len(found.first)
+    if len(kept) + n_groups != n_faces:
+        return None
+    one = np.empty(n_faces + 1, dtype=np.intp)
+    one[sides.ravel()] = np.arange(sides.size)
+    one = one[:-1]
+    parent = old[of_line[one >> 1], one & 1]
+    tails = mesh.edges[:, 0]
+    return sides, parent, FaceSigns(n_cuts, found, chains, tails, of_line, one)
+
+
+def _line_keys(
+    mesh: Mesh, Z: FloatArray, found: Crossings, chains: Chains, old: IntArray
+) -> Array:
+    """Return for both sides of each edge and chord what names the part there, (E + M, 2).
+
+    It is the name at the start of the line, except for the crossings passed before it.
+    """
+    random = _mixed(np.arange(1, Z.shape[1] + 1))
+    chains.running = np.concatenate(
+        [[np.uint64(0)], np.bitwise_xor.accumulate(random[chains.cut])]
+    )
+    before = chains.running[chains.first[:-1]]
+    of_edge = _hashes(found.words, random)[mesh.edges[:, 0]]
+    edge = found.edge[found.start]
+    after = of_edge[edge] ^ chains.running[chains.rank[found.start] + 1] ^ before[edge]
+    rises = ~(Z[mesh.edges[edge, 0], found.chord_cut] > 0)
+    own = random[found.chord_cut]
+    on = np.where(rises, after, after ^ own)
+    keys = _mixed(-1 - np.arange(mesh.n_faces + 1))[old]
+    keys ^= before[:, None]
+    n_edges = len(of_edge)
+    keys[:n_edges] ^= of_edge[:, None]
+    keys[n_edges:] ^= np.stack([on, on ^ own], axis=1)
+    return keys
+
+
+_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(bool)
+"""The bits of a byte; packbits puts the first cut into the highest."""
+
+
+def _hashes(words: Array, random: Array) -> Array:
+    """Return the exclusive-or of the numbers of the positive cuts of each row, (V,)."""
+    octets = words.view(np.uint8)
+    full = np.zeros(octets.shape[1] * 8, dtype=np.uint64)
+    full[: len(random)] = random
+    eights = full.reshape(-1, 1, 8)[: -(-len(random) // 8)]
+    tables = np.bitwise_xor.reduce(np.where(_BITS, eights, np.uint64(0)), axis=2)
+    total = np.zeros(len(words), dtype=np.uint64)
+    for j, table in enumerate(tables):
+        total ^= table[octets[:, j]]
+    return total
+
+
+def grouped(keys: Array) -> tuple[IntArray, int]:
+    """Return for random 64-bit keys a number each, 0 to n - 1, that equal keys share; and n.
+
+    Each key leaves its place in a table at the slot that some of its bits name, which is several
+    times faster than to sort; keys that lose their slot to another one try other bits.
+    """
+    width = max(8, len(keys).bit_length() + 1)
+    leader = np.arange(len(keys))
+    todo, some = leader.copy(), keys
+    for shift in range(0, 64 - width, width):
+        slot = (some >> np.uint64(shift)) & np.uint64(2**width - 1)
+        table = np.empty(2**width, dtype=np.int32)  # smaller, and more of it in cache
+        table[slot] = todo
+        winner = table[slot]
+        lost = np.flatnonzero(keys[winner] != some)
+        leader[todo] = winner
+        todo = todo[lost]
+        some = some[lost]
+        if not todo.size:
+            break
+    if todo.size:
+        _, first, inverse = np.unique(some, return_index=True, return_inverse=True)
+        leader[todo] = todo[first[inverse]]
+    leads = np.zeros(len(keys), dtype=np.intp)
+    leads[leader] = 1
+    number = np.cumsum(leads) - 1
+    return number[leader], int(leads.sum())
+
+
+def _mixed(numbers: IntArray) -> Array:
+    """Return 64 bits for each whole number that look random (the finaliser of SplitMix64)."""
+    x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass
+class FaceSigns:
+    """The signs of the faces of a layer, found when they are asked for."""
+
+    n_cuts: int
+    found: Crossings
+    chains: Chains
+    tails: IntArray
+    of_line: IntArray
+    side: IntArray
+    _known: Array | None = None
+
+    def __call__(self) -> Array:
+        """Return int8 (F, c')."""
+        if self._known is None:
+            self._known = self._find()
+        return self._known
+
+    def _find(self) -> Array:
+        found, chains, at_vertex = self.found, self.chains, self.found.words
+        edge, side = np.divmod(self.side, 2)
+        line = self.of_line[edge]
+        single = np.zeros((self.n_cuts, at_vertex.shape[1] * 8), dtype=np.uint8)
+        single[:, : -(-self.n_cuts // 8)] = np.packbits(np.eye(self.n_cuts, dtype=bool), axis=1)
+        one = single.view(np.uint64)
+        running = np.concatenate(
+            [np.zeros_like(one[:1]), np.bitwise_xor.accumulate(one[chains.cut], axis=0)]
+        )
+        words = running[edge - line] ^ running[chains.first[line]]
+        chord = np.flatnonzero(line >= len(self.tails))
+        on_edge = np.flatnonzero(line < len(self.tails))
+        words[on_edge] ^= at_vertex[self.tails[line[on_edge]]]
+        number = line[chord] - len(self.tails)
+        crossing = found.start[number]
+        below = found.edge[crossing]
+        words[chord] ^= at_vertex[self.tails[below]]
+        words[chord] ^= running[chains.rank[crossing]] ^ running[chains.first[below]]
+        bits = np.unpackbits(words.view(np.uint8), axis=1)[:, : self.n_cuts]
+        bits[chord, found.chord_cut[number]] = side[chord] == 0
+        signs: Array = 2 * bits.view(np.int8) - 1
+        return signs
