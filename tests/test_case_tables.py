@@ -26,10 +26,10 @@ REGISTRIES = {
 """Name → class, the class that all of them share, and the room they are public in."""
 
 TABLES = {
-    "activations": (ACTIVATIONS, "nn/test_activations.py", "CASES"),
-    "heads": (HEADS, "heads/test_heads.py", "CASES"),
+    "activations": (ACTIVATIONS, ("nn/test_activations.py",)),
+    "heads": (HEADS, ("heads/test_heads.py", "heads/test_head_laws.py")),
 }
-"""A registry, and the table that its laws run over."""
+"""A registry, and the files with a table of CASES that its laws run over."""
 
 TOLD = {
     "initialisations": (INITIALISATIONS, "nn/test_initialisation.py"),
@@ -47,13 +47,14 @@ def kinds(room, base):
     return {cls for cls in classes if not inspect.isabstract(cls)}
 
 
-def table(file, name):
-    """Return a table of a test file."""
+def cases(file):
+    """Return the objects in the table of a test file: a list, or a dict by the case's name."""
     path = TESTS / file
     spec = importlib.util.spec_from_file_location(f"table_of_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    rows = module.CASES.values() if isinstance(module.CASES, dict) else module.CASES
+    return [row[0] if isinstance(row, tuple) else row for row in rows]
 
 
 def words(files):
@@ -77,9 +78,8 @@ def test_every_initialisation_is_public():
 
 @pytest.mark.parametrize("what", TABLES)
 def test_every_registered_name_is_in_its_test_table(what):
-    registry, file, name = TABLES[what]
-    rows = [row[0] if isinstance(row, tuple) else row for row in table(file, name)]
-    assert {row.name for row in rows} == set(registry)
+    registry, files = TABLES[what]
+    assert {case.name for file in files for case in cases(file)} == set(registry)
 
 
 @pytest.mark.parametrize("what", TOLD)

@@ -19,7 +19,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return [plain(item) for item in value.tolist()]
     if isinstance(value, np.generic):
-        return value.item()
+        return plain(value.item())
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

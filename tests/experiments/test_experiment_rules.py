@@ -82,6 +82,7 @@ def test_values_become_plain_python():
     assert plain(value) == [1.5, [[1, 2]], ["inf", "-inf", "nan"], True]
     assert plain(np.array([np.inf, 1.0])) == ["inf", 1.0]
     assert type(plain(np.float32(2))) is float
+    assert plain(np.float64(np.inf)) == "inf"
 
 
 VALUES = {"a": 0.5, "b": [1, 2, 4], "c": [[1, 2], [3, 4]], "flag": True}
