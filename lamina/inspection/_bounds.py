@@ -178,7 +178,7 @@ def _folded(hidden: tuple[int, ...], n_inputs: int) -> int:
     """Return the regions of the construction of [1]: each layer folds the inputs."""
     if min(hidden) < n_inputs:
         return _cells(hidden[0], n_inputs)
-    folds = prod((n // n_inputs) ** n_inputs for n in hidden[:-1])
+    folds: int = prod((n // n_inputs) ** n_inputs for n in hidden[:-1])
     return folds * _cells(hidden[-1], n_inputs)
 
 

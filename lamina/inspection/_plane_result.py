@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lamina._checks import check_integer
-from lamina._errors import ParameterError
+from lamina._checks import check_choice, check_flag, check_integer
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._axes import axes_or_new
@@ -223,21 +222,25 @@ class PlaneRegionsResult:
         ]
         return "\n".join(lines)
 
-    def plot(self, colour: str = "pattern", ax: Axes | None = None) -> Axes:
+    def plot(
+        self, colour: str = "pattern", *, boundary: bool = False, ax: Axes | None = None
+    ) -> Axes:
         """Draw the regions, one colour a pattern.
 
         Parameters
         ----------
         colour : {"pattern", "size"}, default="pattern"
             A colour of its own for each region, or one by its area.
+        boundary : bool, default=False
+            Whether to draw `decision_boundary` on top.
         ax : Axes, default=None
             Where to draw. None makes a new figure.
         """
         from ._region_pictures import draw_plane
 
-        if colour not in ("pattern", "size"):
-            raise ParameterError(f"colour must be 'pattern' or 'size'. Got {colour!r}.")
-        return draw_plane(self, colour, axes_or_new(ax))
+        check_choice("colour", colour, ("pattern", "size"))
+        check_flag("boundary", boundary)
+        return draw_plane(self, colour, axes_or_new(ax), boundary=boundary)
 
 
 def _where_largest(segments: FloatArray, maps: FloatArray, q: int, r: int) -> list[FloatArray]:

@@ -10,7 +10,7 @@ import numpy as np
 from lamina._checks import check_integer
 from lamina._typing import FloatArray
 
-from ._axes import BLUE, GREY, ORANGE
+from ._axes import BLACK, BLUE, GREY, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,13 +49,17 @@ def draw_line(result: LineRegionsResult, output: int, ax: Axes) -> Axes:
     return ax
 
 
-def draw_plane(result: PlaneRegionsResult, colour: str, ax: Axes) -> Axes:
+def draw_plane(
+    result: PlaneRegionsResult, colour: str, ax: Axes, *, boundary: bool = False
+) -> Axes:
     """Draw each face as a polygon, and the edges between them where there are not too many."""
     from matplotlib.collections import LineCollection, PolyCollection
 
     polygons = [result.vertices[face] for face in result.faces]
     values = _face_values(result, colour)
-    faces = PolyCollection(polygons, edgecolors="face", linewidths=0.2, rasterized=True)
+    faces = PolyCollection(
+        polygons, edgecolors="face", linewidths=0.2, rasterized=True, label="region"
+    )
     faces.set_array(values)
     faces.set_cmap("cividis")
     ax.add_collection(faces)
@@ -64,6 +68,11 @@ def draw_plane(result: PlaneRegionsResult, colour: str, ax: Axes) -> Axes:
         width = 0.8 if result.n_regions <= 500 else 0.3
         ax.add_collection(
             LineCollection(list(result.vertices[inner]), colors="white", linewidths=width)
+        )
+    if boundary:
+        segments = list(result.decision_boundary())
+        ax.add_collection(
+            LineCollection(segments, colors=BLACK, linewidths=1.8, label="decision boundary")
         )
     if colour == "size":
         bar = ax.figure.colorbar(faces, ax=ax, shrink=0.8)

@@ -8,6 +8,7 @@ from ._figure import figure_numbers, save_figure
 from ._geometry import plot_components, plot_curve, plot_radii
 from ._history import plot_history
 from ._predictions import plot_predictions, plot_residuals
+from ._regions import plot_line_regions, plot_regions
 from ._regression import plot_regression
 from ._segments import plot_segment
 from ._style import PALETTE, panels, style
@@ -28,9 +29,11 @@ __all__ = [
     "plot_history",
     "plot_interpolant",
     "plot_interpolant_errors",
+    "plot_line_regions",
     "plot_pit",
     "plot_predictions",
     "plot_radii",
+    "plot_regions",
     "plot_regression",
     "plot_reliability",
     "plot_residuals",

@@ -82,7 +82,8 @@ def figure_numbers(ax: Axes) -> pd.DataFrame:
     -------
     DataFrame
         A row per point: ``panel`` (0 for the first axes), ``title``, ``kind`` (``"line"``,
-        ``"points"``, ``"bar"`` or ``"grid"``), ``label``, ``x``, ``y``, and of grids ``value``.
+        ``"points"``, ``"bar"``, ``"grid"``, ``"polygon"`` or ``"segment"``), ``label``, ``x``,
+        ``y``, and ``value`` of grids; of polygons and segments their number.
 
     Examples
     --------
@@ -111,8 +112,8 @@ def _panels_of(ax: Axes) -> list[Axes]:
 
 
 def _numbers_of(artist: Artist) -> Rows:
-    """Return the numbers of a line, of points, of a bar or of a grid."""
-    from matplotlib.collections import PathCollection, QuadMesh
+    """Return the numbers of a line, of points, of a bar, of a grid or of labelled shapes."""
+    from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
@@ -123,6 +124,10 @@ def _numbers_of(artist: Artist) -> Rows:
         return _rows("points", artist, artist.get_offsets())
     if isinstance(artist, QuadMesh):
         return _grid_rows(artist)
+    if isinstance(artist, PolyCollection) and _label_of(artist):
+        return _path_rows("polygon", artist)
+    if isinstance(artist, LineCollection) and _label_of(artist):
+        return _path_rows("segment", artist)
     if isinstance(artist, Rectangle) and artist.get_width() and artist.axes is not None:
         if artist is artist.axes.patch:
             return []
@@ -148,6 +153,17 @@ def _grid_rows(mesh: Any) -> Rows:
     return [
         {"kind": "grid", "label": label, "x": x, "y": y, "value": value}
         for x, y, value in cells.tolist()
+    ]
+
+
+def _path_rows(kind: str, collection: Any) -> Rows:
+    """Return a row per corner of polygons or segments; ``value`` is the number of each."""
+    label = _label_of(collection)
+    return [
+        {"kind": kind, "label": label, "x": x, "y": y, "value": i}
+        for i, path in enumerate(collection.get_paths())
+        # A closed path ends with its first corner once more.
+        for x, y in (path.vertices[:-1] if kind == "polygon" else path.vertices).tolist()
     ]
 
 
