@@ -129,11 +129,6 @@ def regions_in_plane(
     """
     mesh, window, first, directions = _mesh(net, bounds, origin, axes)
     state = walk_plane(mesh)
-    lines = mesh.lines[mesh.edge_lines]
-    bends = np.stack([lines[:, 0] + 1, lines[:, 1]], axis=1)
-    for i, layer in enumerate(mesh.exact.layers):
-        mine = lines[:, 0] == i
-        bends[mine, 1] = layer.cut_units[layer.live[lines[mine, 1]]]
     result = PlaneRegionsResult(
         bounds=window,
         origin=first,
@@ -142,7 +137,6 @@ def regions_in_plane(
         vertices=mesh.points,
         edges=mesh.edges,
         edge_faces=mesh.sides,
-        edge_units=bends,
         regions_by_layer=tuple(state.counts),
         certain=not mesh.doubtful,
         doubtful=tuple(sorted(mesh.doubtful)),

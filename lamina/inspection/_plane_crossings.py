@@ -27,6 +27,7 @@ class Crossings:
     words: Array
     edge: IntArray
     cut: IntArray
+    falls: Array
     share: FloatArray
     spread: FloatArray
     start: IntArray
@@ -43,26 +44,30 @@ class Crossings:
 
 
 def find_crossings(
-    mesh: Mesh, Z: FloatArray, scale: FloatArray, tolerance: FloatArray
+    mesh: Mesh, Z: FloatArray, words: Array, scale: FloatArray, tolerance: FloatArray
 ) -> Crossings | None:
-    """Return all crossings of cuts with distances Z (V, c'), or None if they are degenerate."""
-    words = packed(Z > 0)
+    """Return all crossings of cuts with distances Z (V, c'), or None if they are degenerate.
+
+    ``words`` has the signs of Z as packed bits.
+    """
     edge, cut = _changes(words, mesh.edges)
     a, b = mesh.edges[edge].T
-    before, after = Z[a, cut], Z[b, cut]
+    flat, n_cuts = Z.ravel(), Z.shape[1]
+    row_a, row_b = a * n_cuts, b * n_cuts  # one index is quicker than two
+    before, after = flat[row_a + cut], flat[row_b + cut]
     steep = np.abs(before - after)
     share = before / (before - after)
-    with np.errstate(over="ignore"):
-        spread = 1 + scale[cut] * mesh.lengths(a, b, mesh.points) / steep
-    paired = _chords(mesh, edge, cut, before > 0, Z.shape[1])
+    spread = 1 + scale[cut] * mesh.lengths(a, b, mesh.points) / steep
+    falls = before > 0
+    paired = _chords(mesh, edge, cut, falls, n_cuts)
     if paired is None:
         return None
     start, end, face, chord_cut = paired
     i, j = _pairs_within(face)
 
     def at(crossing: IntArray, column: IntArray) -> FloatArray:
-        low = Z[a[crossing], column]
-        value: FloatArray = low + share[crossing] * (Z[b[crossing], column] - low)
+        low = flat[row_a[crossing] + column]
+        value: FloatArray = low + share[crossing] * (flat[row_b[crossing] + column] - low)
         return value
 
     i_start, i_end = at(start[i], chord_cut[j]), at(end[i], chord_cut[j])
@@ -78,29 +83,17 @@ def find_crossings(
         return None
     steep_i, steep_j = np.abs(i_start - i_end), np.abs(j_start - j_end)
     points = between(mesh.points, a, b, share)
-    with np.errstate(over="ignore"):
-        far = mesh.lengths(start, end, points)
-        inside = 1 + np.maximum(
-            scale[chord_cut[j]] * far[i] / steep_i, scale[chord_cut[i]] * far[j] / steep_j
-        )
-        worst = np.maximum(spread[start], spread[end])
-        wrong_i = 2 * tolerance[chord_cut[j]] * worst[i] / steep_i
-        wrong_j = 2 * tolerance[chord_cut[i]] * worst[j] / steep_j
+    far = mesh.lengths(start, end, points)
+    inside = 1 + np.maximum(
+        scale[chord_cut[j]] * far[i] / steep_i, scale[chord_cut[i]] * far[j] / steep_j
+    )
+    worst = np.maximum(spread[start], spread[end])
+    wrong_i = 2 * tolerance[chord_cut[j]] * worst[i] / steep_i
+    wrong_j = 2 * tolerance[chord_cut[i]] * worst[j] / steep_j
     return Crossings(
-        words, edge, cut, share, spread, start, end, face, chord_cut, i, j,
+        words, edge, cut, falls, share, spread, start, end, face, chord_cut, i, j,
         i_start / (i_start - i_end), j_start / (j_start - j_end), inside, wrong_i, wrong_j,
     )  # fmt: skip
-
-
-def packed(positive: Array) -> Array:
-    """Return rows of Booleans (V, c) as rows of 64-bit words."""
-    octets = np.packbits(positive, axis=1)
-    width = octets.shape[1]
-    if width % 8:
-        full = np.zeros((len(octets), -(-width // 8) * 8), dtype=np.uint8)
-        full[:, :width] = octets
-        octets = full
-    return octets.view(np.uint64)
 
 
 def _changes(words: Array, edges: IntArray) -> tuple[IntArray, IntArray]:
@@ -108,7 +101,7 @@ def _changes(words: Array, edges: IntArray) -> tuple[IntArray, IntArray]:
     differ = (words[edges[:, 0]] ^ words[edges[:, 1]]).view(np.uint8)
     width, octets = differ.shape[1], differ.ravel()
     # Few bytes differ; np.nonzero of a table of all bits would take several times as long.
-    some = np.flatnonzero(octets)
+    some = np.flatnonzero(octets != 0)
     bit = np.flatnonzero(np.unpackbits(octets[some]))
     edge, octet = np.divmod(some[bit >> 3], width)
     return edge, 8 * octet + (bit & 7)

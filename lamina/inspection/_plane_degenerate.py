@@ -130,8 +130,7 @@ def _split_edges(work: _Work, k: int) -> None:
     new = work.n + np.arange(len(edge))
     for table in (work.A, work.Z):
         table[:, new] = table[:, a] + share * (table[:, b] - table[:, a])
-    with np.errstate(over="ignore"):
-        spread = 1 + work.scale[k] * mesh.lengths(a, b, mesh.points) / steep
+    spread = 1 + work.scale[k] * mesh.lengths(a, b, mesh.points) / steep
     middle = mesh.points[a] + share[:, None] * (mesh.points[b] - mesh.points[a])
     mesh.points = np.concatenate([mesh.points, middle])
     mesh.spread = np.concatenate([mesh.spread, spread])

@@ -63,9 +63,8 @@ def _line_keys(
     of_edge = _hashes(found.words, random)[mesh.edges[:, 0]]
     edge = found.edge[found.start]
     after = of_edge[edge] ^ chains.running[chains.rank[found.start] + 1] ^ before[edge]
-    rises = ~(Z[mesh.edges[edge, 0], found.chord_cut] > 0)
     own = random[found.chord_cut]
-    on = np.where(rises, after, after ^ own)
+    on = np.where(found.falls[found.start], after ^ own, after)
     keys = _mixed(-1 - np.arange(mesh.n_faces + 1))[old]
     keys ^= before[:, None]
     n_edges = len(of_edge)
@@ -94,30 +93,24 @@ def _hashes(words: Array, random: Array) -> Array:
 def grouped(keys: Array) -> tuple[IntArray, int]:
     """Return for random 64-bit keys a number each, 0 to n - 1, that equal keys share; and n.
 
-    Each key leaves its place in a table at the slot that some of its bits name, which is several
-    times faster than to sort; keys that lose their slot to another one try other bits.
+    Each key is left in a table at the slot that its first bits name, which is several times
+    faster than to sort. The few keys that lose their slot to another one are sorted.
     """
-    width = max(8, len(keys).bit_length() + 1)
-    leader = np.arange(len(keys))
-    todo, some = leader.copy(), keys
-    for shift in range(0, 64 - width, width):
-        slot = (some >> np.uint64(shift)) & np.uint64(2**width - 1)
-        table = np.empty(2**width, dtype=np.int32)  # smaller, and more of it in cache
-        table[slot] = todo
-        winner = table[slot]
-        lost = np.flatnonzero(keys[winner] != some)
-        leader[todo] = winner
-        todo = todo[lost]
-        some = some[lost]
-        if not todo.size:
-            break
-    if todo.size:
-        _, first, inverse = np.unique(some, return_index=True, return_inverse=True)
-        leader[todo] = todo[first[inverse]]
-    leads = np.zeros(len(keys), dtype=np.intp)
-    leads[leader] = 1
-    number = np.cumsum(leads) - 1
-    return number[leader], int(leads.sum())
+    width = max(8, len(keys).bit_length())
+    slot = (keys >> np.uint64(64 - width)).astype(np.intp)
+    table = np.empty(2**width, dtype=np.uint64)
+    table[slot] = keys
+    lost = np.flatnonzero(table[slot] != keys)
+    taken = np.zeros(2**width, dtype=bool)
+    taken[slot] = True
+    number = np.cumsum(taken, dtype=np.int32)
+    groups = number[slot] - 1
+    n_groups = int(number[-1])
+    if lost.size:
+        kinds, inverse = np.unique(keys[lost], return_inverse=True)
+        groups[lost] = n_groups + inverse
+        n_groups += len(kinds)
+    return groups, n_groups
 
 
 def _mixed(numbers: IntArray) -> Array:

@@ -53,8 +53,6 @@ class PlaneRegionsResult:
         First and last vertex of each edge.
     edge_faces : ndarray of int of shape (E, 2)
         Face to the left and to the right of each edge, -1 outside the window.
-    edge_units : ndarray of int of shape (E, 2)
-        The unit that bends there, as layer (from 1) and unit (from 0); (0, side) on the border.
     regions_by_layer : tuple of int
         Regions of the network cut after each of its layers.
     certain : bool
@@ -70,11 +68,24 @@ class PlaneRegionsResult:
     vertices: FloatArray
     edges: IntArray
     edge_faces: IntArray
-    edge_units: IntArray
     regions_by_layer: tuple[int, ...]
     certain: bool
     doubtful: tuple[Unit, ...]
     _mesh: Mesh = field(init=False, repr=False)
+
+    @cached_property
+    def edge_units(self) -> IntArray:
+        """The unit that bends at each edge, (E, 2): layer (from 1) and unit (from 0).
+
+        On the border layer 0, and the side of the window: 0 lower, 1 right, 2 upper, 3 left.
+        """
+        mesh = self._mesh
+        lines = mesh.lines[mesh.edge_lines]
+        bends = np.stack([lines[:, 0] + 1, lines[:, 1]], axis=1)
+        for i, layer in enumerate(mesh.exact.layers):
+            mine = lines[:, 0] == i
+            bends[mine, 1] = layer.cut_units[layer.live[lines[mine, 1]]]
+        return bends
 
     @cached_property
     def _sizes(self) -> tuple[FloatArray, FloatArray]:

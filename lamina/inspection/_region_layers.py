@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -43,6 +43,8 @@ class RegionLayer:
         The breakpoint of each cut.
     jumps : bool
         Whether the activation is piecewise constant, so that nothing above bends again.
+    plain : bool
+        Whether there is one cut a unit, at 0, so that distances are pre-activations.
     """
 
     W: FloatArray
@@ -53,8 +55,7 @@ class RegionLayer:
     cut_units: IntArray
     cut_thresholds: FloatArray
     jumps: bool
-    plain: bool = field(default=False)
-    """Whether there is one cut a unit, at 0, so that cuts and pre-activations are the same."""
+    plain: bool
 
     @property
     def n_cuts(self) -> int:
@@ -160,41 +161,48 @@ def _layer(
             f"leaky_relu, prelu, relu or step. Got {activation.spec!r} in layer {i + 1}, which "
             f"is curved and has no linear regions. Its straight relative is {near!r}."
         )
-    if slope is None:
-        slopes, offsets = (np.repeat(piece, len(b), axis=1) for piece in _pieces(activation))
-    else:
-        slopes, offsets = _read_pieces(activation, thresholds, slope)
-    jumps = not slopes.any() and bool(thresholds)
-    bending = (np.diff(slopes, axis=0) != 0).any(axis=0) | (np.diff(offsets, axis=0) != 0).any(0)
-    units = np.flatnonzero(bending) if thresholds else np.empty(0, dtype=np.intp)
-    cut_thresholds = np.repeat(np.asarray(thresholds, dtype=np.float64), len(units))
-    plain = thresholds == (0.0,) and len(units) == len(b) and not offsets.any()
-    return RegionLayer(
-        W=W.astype(np.float64),
-        b=b.astype(np.float64),
-        thresholds=thresholds,
-        slopes=slopes,
-        offsets=offsets,
-        cut_units=np.tile(units, len(thresholds)),
-        cut_thresholds=cut_thresholds,
-        jumps=jumps,
-        plain=plain,
-    )
+    units = _units(activation, len(b)) if slope is None else _read_units(activation, slope)
+    # The network that region_layers made is a copy already, in float64.
+    return RegionLayer(np.asarray(W, np.float64), np.asarray(b, np.float64), thresholds, *units)
+
+
+_Units: TypeAlias = tuple[FloatArray, FloatArray, IntArray, FloatArray, bool, bool]
 
 
 @lru_cache(maxsize=64)
-def _pieces(activation: Activation) -> tuple[FloatArray, FloatArray]:
-    """Return slopes and offsets (m + 1, 1) of an activation that all units share."""
-    return _read_pieces(activation, activation.breakpoints or (), None)
+def _units(activation: Activation, width: int) -> _Units:
+    """Return pieces and cuts of units without learned slopes; the arrays are shared."""
+    found = _read_units(activation, None, width)
+    for part in found[:4]:
+        part.setflags(write=False)
+    return found
+
+
+def _read_units(
+    activation: Activation, slope: torch.Tensor | None, width: int | None = None
+) -> _Units:
+    """Return slopes and offsets (m + 1, n), units and thresholds of cuts, jumps and plain."""
+    thresholds = activation.breakpoints or ()
+    n = len(slope) if slope is not None else width or 0
+    slopes, offsets = _read_pieces(activation, thresholds, slope, n)
+    bending = (np.diff(slopes, axis=0) != 0).any(axis=0) | (np.diff(offsets, axis=0) != 0).any(0)
+    units = np.flatnonzero(bending) if thresholds else np.empty(0, dtype=np.intp)
+    return (
+        slopes,
+        offsets,
+        np.tile(units, len(thresholds)),
+        np.repeat(np.asarray(thresholds, dtype=np.float64), len(units)),
+        not slopes.any() and bool(thresholds),
+        thresholds == (0.0,) and len(units) == n and not offsets.any(),
+    )
 
 
 def _read_pieces(
-    activation: Activation, thresholds: Sequence[float], slope: torch.Tensor | None
+    activation: Activation, thresholds: Sequence[float], slope: torch.Tensor | None, width: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return slopes and offsets (m + 1, width), read off inside each piece."""
     ends = [thresholds[0] - 2.0, *thresholds, thresholds[-1] + 2.0] if thresholds else [0.0, 2.0]
     inside = [(low + high) / 2 for low, high in itertools.pairwise(ends)]
-    width = 1 if slope is None else len(slope)
     at = torch.tensor(inside, dtype=torch.float64)[:, None].repeat(1, width)
     derivative = activation.derivative(at, slope).numpy()
     offsets = activation.forward(at, slope).numpy() - derivative * at.numpy()
