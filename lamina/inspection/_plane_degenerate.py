@@ -65,34 +65,35 @@ def cut_in_turn(
     Z: FloatArray,
     scale: FloatArray,
     tolerance: FloatArray,
+    zeros: set[tuple[int, int]],
 ) -> None:
-    """Cut the mesh along the live cuts of layer i: ``A`` (V, n), ``Z`` (V, c') at its vertices."""
+    """Cut the mesh along the live cuts of layer i: ``A`` (V, n), ``Z`` (V, c') at its vertices.
+
+    ``zeros`` has the vertices and cuts where a distance is known to be exactly 0.
+    """
     work = _Work(
         mesh, i, layer, scale, tolerance, A.T.copy(), Z.T.copy(),
         np.sign(Z.T).astype(np.int8), len(A), np.arange(mesh.n_faces),
         np.zeros((mesh.n_faces, Z.shape[1]), dtype=np.int8),
     )  # fmt: skip
-    _decide_old(work)
+    # The layer below looks its faces up in these.
+    mesh.edges, mesh.sides = mesh.edges.copy(), mesh.sides.copy()
+    _decide_old(work, zeros)
     for k in range(Z.shape[1]):
         _split_edges(work, k)
         _split_faces(work, k)
-    A = np.ascontiguousarray(work.A[:, : work.n].T)
-    mesh.H = layer.bend(A, layer.distances(A))
+    mesh.A, mesh.below = np.ascontiguousarray(work.A[:, : work.n].T), layer
     mesh.n_faces = len(work.origin)
-    signs = work.signs
-    mesh.done.append(LayerFaces(work.origin, lambda: signs))
+    origin, signs = work.origin, work.signs
+    mesh.done.append(LayerFaces(lambda: origin, lambda: signs))
 
 
-def _decide_old(work: _Work) -> None:
+def _decide_old(work: _Work, zeros: set[tuple[int, int]]) -> None:
     """Decide the signs of all cuts at the vertices that the layer finds."""
-    mesh, layer = work.mesh, work.layer
-    doubt = np.abs(work.Z) <= work.tolerance[:, None] * mesh.spread
+    doubt = np.abs(work.Z) <= work.tolerance[:, None] * work.mesh.spread
     for vertex in np.flatnonzero(doubt.any(axis=0)).tolist():
         cuts = np.flatnonzero(doubt[:, vertex])
-        units = layer.cut_units[layer.live[cuts]]
-        terms = np.abs(layer.W[units]) @ np.abs(mesh.H[vertex])
-        terms += np.abs(layer.b[units] - layer.cut_thresholds[layer.live[cuts]])
-        if terms.any():  # else each term is exactly 0, and so is the sum
+        if any((vertex, cut) not in zeros for cut in cuts.tolist()):
             _decide(work, vertex, cuts)
 
 

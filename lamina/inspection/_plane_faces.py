@@ -84,7 +84,7 @@ def face_codes(
     face: IntArray = np.arange(n_faces)
     for j in range(len(done) - 1, -1, -1):
         codes[j] = codes_of(layers[j], done[j].signs())[face]
-        face = done[j].parent[face]
+        face = done[j].parent()[face]
     jump = next((j for j, layer in enumerate(layers) if layer.jumps), None)
     left = 0
     for i in range(len(done), len(layers)):

@@ -44,14 +44,13 @@ def cut_mesh(
     named = name_faces(mesh, Z, found, chains, of_line)
     if named is None:
         return False
-    sides, parent, signs = named
     _place_vertices(mesh, i, layer, A, found, values=values)
     chord_lines = len(mesh.lines) + np.arange(len(found.start))
     mesh.edge_lines = np.concatenate([mesh.edge_lines, chord_lines])[of_line]
     new = np.stack([np.full(len(found.start), i), found.chord_cut, found.chord_face], axis=1)
     mesh.lines = np.concatenate([mesh.lines, new])
-    mesh.edges, mesh.sides, mesh.n_faces = edges, sides, len(parent)
-    mesh.done.append(LayerFaces(parent, signs))
+    mesh.edges, mesh.sides, mesh.n_faces = edges, named.sides, named.n_faces
+    mesh.done.append(LayerFaces(named.parent, named.signs))
     return True
 
 
@@ -77,7 +76,7 @@ def _place_vertices(
         ]
     )
     if not values:
-        mesh.H = np.empty((0, len(layer.b)))
+        mesh.A = np.empty((0, len(layer.b)))
         return
     n_old, n_edge, n_inner = len(A), len(a), len(start)
     grown = np.empty((n_old + n_edge + n_inner, A.shape[1]))
@@ -90,10 +89,7 @@ def _place_vertices(
         np.concatenate([found.cut, found.chord_cut[found.first], found.chord_cut[found.second]])
     ]
     _put_on(layer, A, rows, cuts)
-    if layer.rectifies:
-        mesh.H = np.maximum(A, 0.0, out=A)
-    else:
-        mesh.H = layer.bend(A, layer.distances(A))
+    mesh.A, mesh.below = A, layer
 
 
 def _put_on(layer: RegionLayer, A: FloatArray, rows: IntArray, cuts: IntArray) -> None:

@@ -31,14 +31,14 @@ class LayerFaces:
 
     Attributes
     ----------
-    parent : ndarray of int of shape (F,)
-        The face before the layer that each face after it is a part of.
+    parent : callable
+        Returns int (F,): the face before the layer that each face after it is a part of.
     signs : callable
         Returns int8 (F, c'): the side of each cut of ``live`` on which each face lies; 0 where
         the cut holds on the whole face.
     """
 
-    parent: IntArray
+    parent: Callable[[], IntArray]
     signs: Callable[[], Array]
 
 
@@ -49,8 +49,8 @@ class Mesh:
     Attributes
     ----------
     points : ndarray of shape (V, 2)
-    H : ndarray of shape (V, n)
-        Activations of the last layer so far.
+    A : ndarray of shape (V, n)
+        Pre-activations of the last layer so far; the inputs before the first.
     spread : ndarray of shape (V,)
         How much worse than usual rounding is at a vertex whose lines are nearly parallel.
     edges : ndarray of int of shape (E, 2)
@@ -64,6 +64,8 @@ class Mesh:
     lines : ndarray of int of shape (L, 3)
         Layer, cut and face before that layer; layer -1 and the number of the side of the window.
     n_faces : int
+    below : RegionLayer, optional
+        The last layer so far.
     done : list of LayerFaces
         One a layer so far.
     """
@@ -71,7 +73,7 @@ class Mesh:
     exact: ExactNetwork
     bounds: tuple[tuple[float, float], tuple[float, float]]
     points: FloatArray
-    H: FloatArray
+    A: FloatArray
     spread: FloatArray
     edges: IntArray
     sides: IntArray
@@ -79,6 +81,7 @@ class Mesh:
     makers: IntArray
     lines: IntArray
     n_faces: int = 1
+    below: RegionLayer | None = None
     done: list[LayerFaces] = field(default_factory=list)
     doubtful: set[Unit] = field(default_factory=set)
 
@@ -128,7 +131,7 @@ class Mesh:
         codes: list[Array] = []
         for j in range(i - 1, -1, -1):
             codes.append(codes_of(self.exact.layers[j], self.done[j].signs()[face]))
-            face = int(self.done[j].parent[face])
+            face = int(self.done[j].parent()[face])
         return codes[::-1]
 
     def line(self, number: int) -> Whole | None:

@@ -8,6 +8,7 @@ names the parts on both sides of every piece of it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from ._plane_mesh import Mesh
 
 def name_faces(
     mesh: Mesh, Z: FloatArray, found: Crossings, chains: Chains, of_line: IntArray
-) -> tuple[IntArray, IntArray, FaceSigns] | None:
-    """Return the faces at both sides of each new edge, the parent of each, and its signs."""
+) -> FaceSigns | None:
+    """Return the faces at both sides of each new edge, and how to tell what they are."""
     n_cuts, n_old = Z.shape[1], mesh.n_faces
     touched = np.zeros(n_old + 1, dtype=bool)
     touched[found.chord_face] = True
@@ -40,12 +41,7 @@ def name_faces(
     n_faces = n_old + len(found.start) + len(found.first)
     if len(kept) + n_groups != n_faces:
         return None
-    one = np.empty(n_faces + 1, dtype=np.intp)
-    one[sides.ravel()] = np.arange(sides.size)
-    one = one[:-1]
-    parent = old[of_line[one >> 1], one & 1]
-    tails = mesh.edges[:, 0]
-    return sides, parent, FaceSigns(n_cuts, found, chains, tails, of_line, one)
+    return FaceSigns(n_cuts, n_faces, found, chains, mesh.edges[:, 0], of_line, sides, old)
 
 
 def _line_keys(
@@ -123,25 +119,46 @@ def _mixed(numbers: IntArray) -> Array:
 
 @dataclass
 class FaceSigns:
-    """The signs of the faces of a layer, found when they are asked for."""
+    """The faces beside the new edges; their parents and signs are found when asked for.
+
+    Attributes
+    ----------
+    sides : ndarray of int of shape (E, 2)
+        Faces to the left and to the right of each new edge.
+    old : ndarray of int of shape (lines, 2)
+        Faces beside each old edge and chord before the layer.
+    """
 
     n_cuts: int
+    n_faces: int
     found: Crossings
     chains: Chains
     tails: IntArray
     of_line: IntArray
-    side: IntArray
-    _known: Array | None = None
+    sides: IntArray
+    old: IntArray
 
-    def __call__(self) -> Array:
-        """Return int8 (F, c')."""
-        if self._known is None:
-            self._known = self._find()
-        return self._known
+    @cached_property
+    def _side(self) -> IntArray:
+        """One side of an edge, as 2 edge + side, for each face (F,)."""
+        side = np.empty(self.n_faces + 1, dtype=np.intp)
+        side[self.sides.ravel()] = np.arange(self.sides.size)
+        return side[:-1]
 
-    def _find(self) -> Array:
+    def parent(self) -> IntArray:
+        """Return the face before the layer that each face is a part of, (F,)."""
+        edge, side = np.divmod(self._side, 2)
+        parent: IntArray = self.old[self.of_line[edge], side]
+        return parent
+
+    def signs(self) -> Array:
+        """Return the side of each cut on which each face lies, int8 (F, c')."""
+        return self._signs
+
+    @cached_property
+    def _signs(self) -> Array:
         found, chains, at_vertex = self.found, self.chains, self.found.words
-        edge, side = np.divmod(self.side, 2)
+        edge, side = np.divmod(self._side, 2)
         line = self.of_line[edge]
         single = np.zeros((self.n_cuts, at_vertex.shape[1] * 8), dtype=np.uint8)
         single[:, : -(-self.n_cuts // 8)] = np.packbits(np.eye(self.n_cuts, dtype=bool), axis=1)

@@ -49,59 +49,107 @@ def walk_plane(mesh: Mesh, *, count_only: bool = False) -> PlaneWalk:
 def _cut(state: PlaneWalk, i: int, layer: RegionLayer, *, last: bool, count_only: bool) -> None:
     """Cut by one layer: all cuts at once, or in turn where that could go wrong."""
     mesh = state.mesh
-    A, Z, words, nearest, largest = _values(mesh.H, layer)
-    scale, tolerance = layer.rounding(largest, i + 1)
+    values = _values(mesh.A, mesh.below, layer)
+    A, Z = values.A, values.Z
+    mesh.A, mesh.below = A, layer  # the old array's memory may be that of the new one
+    scale, tolerance = layer.rounding(values.largest, i + 1)
     # No pre-activation is larger than its scale.
     if not np.isfinite(scale).all() or not len(scale):
         _refuse_overflow(A, i)
     scale, tolerance = scale[layer.live], tolerance[layer.live]
     if not len(layer.live):
         n = mesh.n_faces
-        mesh.H = layer.bend(A, layer.distances(A))
-        mesh.done.append(LayerFaces(np.arange(n), lambda: np.zeros((n, 0), dtype=np.int8)))
+        mesh.done.append(LayerFaces(lambda: np.arange(n), lambda: np.zeros((n, 0), dtype=np.int8)))
         state.counts.append(n)
         return
     found = None
-    if not _near_a_vertex(Z, nearest, tolerance, mesh.spread):
-        found = find_crossings(mesh, Z, words, scale, tolerance)
+    if not _near_a_vertex(Z, values.nearest, tolerance, mesh.spread):
+        found = find_crossings(mesh, Z, values.words, scale, tolerance)
     if found is not None and last and count_only and not concurrent(found):
         state.generic.append(True)
         state.counts.append(mesh.n_faces + len(found.start) + len(found.first))
         return
     done = found is not None and cut_mesh(mesh, i, layer, A, Z, found, values=not last)
     if not done:
-        cut_in_turn(mesh, i, layer, A, Z, scale, tolerance)
+        cut_in_turn(mesh, i, layer, A, Z, scale, tolerance, values.plain_zeros)
     state.generic.append(done)
     state.counts.append(mesh.n_faces)
 
 
-def _values(
-    H: FloatArray, layer: RegionLayer
-) -> tuple[FloatArray, FloatArray, Array, FloatArray, FloatArray]:
-    """Return what a layer is at the vertices, in one pass over blocks that stay in cache.
+@dataclass
+class _Values:
+    """What a layer is at the vertices.
 
-    These are pre-activations (V, n), distances from the live cuts (V, c') and their signs as
-    packed bits, the smallest distance of each cut (c',), and the largest input of each unit
-    (n_in,).
+    Attributes
+    ----------
+    A : ndarray of shape (V, n)
+        Pre-activations.
+    Z : ndarray of shape (V, c')
+        Distances from the live cuts.
+    words : ndarray of uint64 of shape (V, w)
+        The signs of Z as packed bits.
+    nearest : ndarray of shape (c',)
+        The smallest distance of each cut.
+    largest : ndarray of shape (n_in,)
+        The largest input from each unit below.
+    plain_zeros : set of (vertex, cut)
+        Where a distance is a sum of zeros, and so exactly 0.
     """
-    n_rows, n_live = len(H), len(layer.live)
+
+    A: FloatArray
+    Z: FloatArray
+    words: Array
+    nearest: FloatArray
+    largest: FloatArray
+    plain_zeros: set[tuple[int, int]]
+
+
+def _values(given: FloatArray, below: RegionLayer | None, layer: RegionLayer) -> _Values:
+    """Return the values of a layer in one pass over blocks that stay in cache.
+
+    ``given`` (V, n_in) are the pre-activations of the layer below, or the inputs. Where there are
+    as many outputs they take its place: memory that is touched for the first time costs as much
+    as the arithmetic.
+    """
+    n_live, live = len(layer.live), layer.live
     same = layer.plain and n_live == layer.n_cuts
-    A = np.empty((n_rows, len(layer.b)))
+    n_rows, n_inputs = given.shape
+    in_place = n_inputs == len(layer.b) and below is not None
+    A = given if in_place else np.empty((n_rows, len(layer.b)))
     Z = A if same else np.empty((n_rows, n_live))
     words = np.zeros((n_rows, max(1, -(-n_live // 64))), dtype=np.uint64)
     octets = words.view(np.uint8)
-    nearest, largest = np.full(n_live, np.inf), np.zeros(H.shape[1])
-    weights = layer.W.T
-    for rows in row_blocks(H):
-        h, a, z = H[rows], A[rows], Z[rows]
-        np.matmul(h, weights, out=a)
-        a += layer.b
-        if not same:
-            z[...] = layer.distances(a)[:, layer.live]
-        octets[rows, : -(-n_live // 8)] = np.packbits(z > 0, axis=1)
-        np.minimum(nearest, np.abs(z).min(axis=0, initial=np.inf), out=nearest)
+    nearest, largest = np.full(n_live, np.inf), np.zeros(n_inputs)
+    zeros: set[tuple[int, int]] = set()
+    for rows in row_blocks(given):
+        h = given[rows]
+        if below is not None:
+            h = below.bend(h, below.distances(h))
         np.maximum(largest, np.abs(h).max(axis=0), out=largest)
-    return A, Z, words, nearest, largest
+        a = h @ layer.W.T
+        a += layer.b
+        z = a if same else layer.distances(a)[:, live]
+        least = np.abs(z).min(axis=0, initial=np.inf)
+        if not least.all():
+            zeros |= _sums_of_zeros(layer, h, z, rows.start)
+        np.minimum(nearest, least, out=nearest)
+        octets[rows, : -(-n_live // 8)] = np.packbits(z > 0, axis=1)
+        A[rows] = a
+        if not same:
+            Z[rows] = z
+    return _Values(A, Z, words, nearest, largest, zeros)
+
+
+def _sums_of_zeros(
+    layer: RegionLayer, h: FloatArray, z: FloatArray, start: int
+) -> set[tuple[int, int]]:
+    """Return the vertices and cuts for which each term of the distance is 0."""
+    row, cut = np.nonzero(z == 0)
+    units = layer.cut_units[layer.live[cut]]
+    terms = (np.abs(layer.W[units]) * np.abs(h[row])).sum(axis=1)
+    terms += np.abs(layer.b[units] - layer.cut_thresholds[layer.live[cut]])
+    exact = np.flatnonzero(terms == 0)
+    return set(zip((start + row[exact]).tolist(), cut[exact].tolist(), strict=True))
 
 
 def _refuse_overflow(A: FloatArray, i: int) -> None:
