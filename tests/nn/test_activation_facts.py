@@ -158,7 +158,7 @@ def test_float32_differences_carry_noise_that_the_exact_derivative_does_not():
     a = torch.linspace(4.0, 6.0, 500)
     exact = GELU().derivative(a.double())
     noise = central_difference("gelu", a, step=1e-3) - exact
-    assert 1e-4 < noise.square().mean().sqrt() < 3e-4
+    assert 5e-5 < noise.square().mean().sqrt() < 3e-4
     assert (GELU().derivative(a) - exact).abs().max() < 5e-7
 
 

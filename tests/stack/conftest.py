@@ -137,8 +137,27 @@ def categorical(raw, y, label_smoothing):
     return functional.cross_entropy(raw, number, reduction="none", label_smoothing=label_smoothing)
 
 
+def density(head):
+    """Return minus the log density that torch's own distributions compute."""
+    return lambda raw, y: -head.distribution(raw).log_prob(y)
+
+
+def pinball(head):
+    levels = torch.tensor(head.levels, dtype=torch.float64)
+
+    def loss(raw, y):
+        gap = y.unsqueeze(-1) - head.quantiles(raw)
+        return torch.where(gap > 0, levels * gap, (levels - 1) * gap).mean(-1).sum(-1)
+
+    return loss
+
+
 LOSSES = {
-    "normal": lambda head: normal,
+    "normal": lambda head: normal if head.scale == "unit" else density(head),
+    **dict.fromkeys(
+        ("mixture", "multivariate_normal", "negative_binomial", "from_distribution"), density
+    ),
+    "quantiles": pinball,
     "bernoulli": lambda head: bernoulli,
     "categorical": lambda head: partial(categorical, label_smoothing=head.label_smoothing),
     "poisson": lambda head: poisson,

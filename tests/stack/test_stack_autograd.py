@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 import torch
 
-from lamina.heads import HEADS, Bernoulli, Categorical, Custom, Normal, Poisson
+from lamina.heads import (
+    HEADS,
+    Bernoulli,
+    Categorical,
+    Custom,
+    FromDistribution,
+    Mixture,
+    MultivariateNormal,
+    NegativeBinomial,
+    Normal,
+    Poisson,
+    Quantiles,
+)
 from lamina.nn import ACTIVATIONS, LeakyReLU, PReLU
 from lamina.stack import OPTIMIZERS, SGD, Adam, AdamW, Member, Muon, RMSprop, train
 
@@ -35,6 +47,12 @@ BOOTSTRAP = np.random.default_rng(9).integers(0, N_SAMPLES, 41)
 def log_cosh(raw, y):
     """Return a loss that has no head; for small residuals half the square."""
     return torch.log(torch.cosh(raw - y)).sum(-1)
+
+
+def laplace(raw):
+    """Return a distribution that no head has."""
+    loc, log_scale = raw.chunk(2, -1)
+    return torch.distributions.Independent(torch.distributions.Laplace(loc, log_scale.exp()), 1)
 
 
 def case(y=REAL, **settings):
@@ -69,6 +87,15 @@ HEAD_CASES = {
     "categorical, smoothed": case(CLASSES, head=Categorical(3, label_smoothing=0.2)),
     "poisson": case(COUNTS, head=Poisson()),
     "custom": case(TWO_REALS, head=Custom(log_cosh)),
+    "normal, a scale a row": case(TWO_REALS, head=Normal("per_row")),
+    "mixture": case(head=Mixture(3)),
+    "mixture, diagonal": case(TWO_REALS, head=Mixture(2, "diag")),
+    "mixture, full": case(TWO_REALS, head=Mixture(2, "full")),
+    "mixture of bits": case(TWO_LABELS, head=Mixture(2, component="bernoulli")),
+    "multivariate normal": case(TWO_REALS, head=MultivariateNormal("per_row")),
+    "negative binomial": case(COUNTS, head=NegativeBinomial(shared=False)),
+    "quantiles": case(TWO_REALS, head=Quantiles((0.1, 0.5, 0.9))),
+    "from a distribution": case(head=FromDistribution(laplace, 2)),
 }
 OPTION_CASES = {
     "linear model": case(hidden_layer_sizes=()),
