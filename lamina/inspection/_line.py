@@ -222,9 +222,12 @@ def regions_on_line(net: Any, start: Any, end: Any) -> LineRegionsResult:
             "end must be another point than start, at a finite distance. "
             f"Got a distance of {np.linalg.norm(along):g}."
         )
-    columns, power = to_whole(np.column_stack([first, last]))
-    columns = np.column_stack([columns[:, 1] - columns[:, 0], columns[:, 0]])
-    state = walk(layers, ExactNetwork(layers, columns, power), first, along)
+
+    def embed() -> tuple[Array, int]:
+        ends, power = to_whole(np.column_stack([first, last]))
+        return np.column_stack([ends[:, 1] - ends[:, 0], ends[:, 0]]), power
+
+    state = walk(layers, ExactNetwork(layers, embed), first, along)
     return _result(layers, first, last, state)
 
 

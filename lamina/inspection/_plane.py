@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamina._errors import DataError
-from lamina._typing import FloatArray
+from lamina._typing import Array, FloatArray
 
 from ._arrays import numbers
 from ._axes import axes_or_new
@@ -215,10 +215,13 @@ def _mesh(
     directions = np.eye(2) if axes is None else numbers("axes", axes)
     if directions.shape != (2, n_inputs):
         raise DataError(f"axes must have shape (2, {n_inputs}). Got {directions.shape}.")
-    if np.linalg.matrix_rank(directions) < 2:
+    if axes is not None and np.linalg.matrix_rank(directions) < 2:
         raise DataError("axes must be two directions that span a plane. Got parallel ones.")
-    whole, power = to_whole(np.column_stack([*directions, first]))
-    mesh = Mesh.of_window(ExactNetwork(layers, whole, power), window, first, directions)
+
+    def embed() -> tuple[Array, int]:
+        return to_whole(np.column_stack([*directions, first]))
+
+    mesh = Mesh.of_window(ExactNetwork(layers, embed), window, first, directions)
     return mesh, window, first, directions
 
 

@@ -30,6 +30,7 @@ class Crossings:
     falls: Array
     share: FloatArray
     spread: FloatArray
+    points: FloatArray
     start: IntArray
     end: IntArray
     chord_face: IntArray
@@ -91,7 +92,7 @@ def find_crossings(
     wrong_i = 2 * tolerance[chord_cut[j]] * worst[i] / steep_i
     wrong_j = 2 * tolerance[chord_cut[i]] * worst[j] / steep_j
     return Crossings(
-        words, edge, cut, falls, share, spread, start, end, face, chord_cut, i, j,
+        words, edge, cut, falls, share, spread, points, start, end, face, chord_cut, i, j,
         i_start / (i_start - i_end), j_start / (j_start - j_end), inside, wrong_i, wrong_j,
     )  # fmt: skip
 
@@ -136,8 +137,8 @@ def _chords(
 def _pairs_within(face: IntArray) -> tuple[IntArray, IntArray]:
     """Return all pairs i < j of places with one value in a sorted array."""
     n = len(face)
-    stop = np.searchsorted(face, face, side="right")
-    count = stop - np.arange(n) - 1
+    number = np.bincount(face)
+    count = np.cumsum(number)[face] - np.arange(n) - 1
     i = np.repeat(np.arange(n), count)
     first = np.cumsum(count) - count
     return i, i + 1 + np.arange(len(i)) - first[i]

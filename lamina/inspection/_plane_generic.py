@@ -57,12 +57,15 @@ def cut_mesh(
 def _place_vertices(
     mesh: Mesh, i: int, layer: RegionLayer, A: FloatArray, found: Crossings, *, values: bool
 ) -> None:
-    """Append the crossings to the vertices: points, activations, spread and lines."""
+    """Append the crossings to the vertices: points, and for layers above what these need."""
     a, b = mesh.edges[found.edge].T
     start, end = found.start[found.first], found.end[found.first]
-    points = between(mesh.points, a, b, found.share)
+    points = found.points
     inner = between(points, start, end, found.share_first)
     mesh.points = np.concatenate([mesh.points, points, inner])
+    if not values:
+        mesh.A = np.empty((0, len(layer.b)))
+        return
     mesh.spread = np.concatenate([mesh.spread, found.spread, found.spread_inside])
     chord_lines = len(mesh.lines) + np.arange(len(found.start))
     through = np.empty(len(found.edge), dtype=np.intp)
@@ -75,9 +78,6 @@ def _place_vertices(
             np.stack([chord_lines[found.first], chord_lines[found.second]], axis=1),
         ]
     )
-    if not values:
-        mesh.A = np.empty((0, len(layer.b)))
-        return
     n_old, n_edge, n_inner = len(A), len(a), len(start)
     grown = np.empty((n_old + n_edge + n_inner, A.shape[1]))
     grown[:n_old] = A

@@ -15,7 +15,9 @@ import numpy as np
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._plane_crossings import Chains, Crossings
-from ._plane_mesh import Mesh
+from ._plane_mesh import OUTSIDE, Mesh
+
+_CUT = -2
 
 
 def name_faces(
@@ -23,16 +25,16 @@ def name_faces(
 ) -> FaceSigns | None:
     """Return the faces at both sides of each new edge, and how to tell what they are."""
     n_cuts, n_old = Z.shape[1], mesh.n_faces
-    touched = np.zeros(n_old + 1, dtype=bool)
-    touched[found.chord_face] = True
-    kept = np.flatnonzero(~touched[:-1])
-    number = np.full(n_old + 1, -1)
+    number = np.zeros(n_old + 1, dtype=np.intp)
+    number[found.chord_face] = _CUT
+    kept = np.flatnonzero(number[:-1] != _CUT)
     number[kept] = np.arange(len(kept))
+    number[-1] = OUTSIDE
 
     old = np.concatenate([mesh.sides, np.stack([found.chord_face] * 2, axis=1)])
     pieces = np.diff(chains.first) + 1
     sides = np.repeat(number[old], pieces, axis=0)
-    at = np.flatnonzero(np.repeat(touched[old], pieces, axis=0))
+    at = np.flatnonzero(sides.ravel() == _CUT)
     key = np.repeat(_line_keys(mesh, Z, found, chains, old), pieces, axis=0)
     passed = np.arange(len(of_line)) - of_line
     key ^= chains.running[passed][:, None]

@@ -125,7 +125,8 @@ def _values(given: FloatArray, below: RegionLayer | None, layer: RegionLayer) ->
         h = given[rows]
         if below is not None:
             h = below.bend(h, below.distances(h))
-        np.maximum(largest, np.abs(h).max(axis=0), out=largest)
+        size = h if below is not None and below.rectifies else np.abs(h)
+        np.maximum(largest, size.max(axis=0), out=largest)
         a = h @ layer.W.T
         a += layer.b
         z = a if same else layer.distances(a)[:, live]

@@ -9,7 +9,7 @@ work, and what would go beyond the allowance is left undecided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -120,18 +120,30 @@ class ExactNetwork:
     Attributes
     ----------
     layers : list of RegionLayer
-    embedding : object ndarray of shape (D, d + 1)
-        Axes and origin as whole numbers over 2**power.
-    power : int
+    embed : callable
+        Returns axes and origin as whole numbers (D, d + 1), and the power of two below them.
     left : int
         Products that may still be spent.
     """
 
     layers: Sequence[RegionLayer]
-    embedding: Array
-    power: int
+    embed: Callable[[], tuple[Array, int]]
     left: int = field(default_factory=lambda: ALLOWANCE)
     _lines: dict[tuple[int, int, bytes], Whole] = field(default_factory=dict)
+
+    @cached_property
+    def _embedding(self) -> tuple[Array, int]:
+        return self.embed()
+
+    @property
+    def embedding(self) -> Array:
+        """Axes and origin over ``2**power``, (D, d + 1)."""
+        return self._embedding[0]
+
+    @property
+    def power(self) -> int:
+        """The power of two below the embedding."""
+        return self._embedding[1]
 
     @cached_property
     def _whole(self) -> list[_WholeLayer]:
