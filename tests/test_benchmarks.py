@@ -20,6 +20,7 @@ SMALL = {
     "distributions": ["--rows=60", "--test=20", "--seeds=1", "--steps=5", "--draws=20"],
     "intervals": ["--seeds=1", "--rows=60", "--members=2", "--trees=5"],
     "symmetry": ["--largest=0", "--repeats=1"],
+    "regions": ["--hidden", "6", "--seeds=1", "--grid=20", "--width=8", "--scan=50"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -32,6 +33,7 @@ SMALL = {
         ("roofline", "torch share", {"8"}),
         ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
         ("symmetry", "units found", {"1-64-1"}),
+        ("regions", "seen by the grid", {"6", "784-8x4-1"}),
         ("tables", "boosting", {"wine"}),
         ("intervals", "coverage", {"diabetes"}),
         ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),
