@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -84,7 +84,9 @@ def draw_ridges(found: RidgesResult, output: int, ax: Axes) -> Axes:
     return ax
 
 
-def _logarithmic(ax: Axes, title: str, y: str, legend: str = "upper right") -> Axes:
+def _logarithmic(
+    ax: Axes, title: str, y: str, legend: Literal["upper right", "lower left"] = "upper right"
+) -> Axes:
     """Finish a picture of errors against widths."""
     ax.set_xscale("log")
     ax.set_yscale("log")
