@@ -250,8 +250,12 @@ def _insert(
     new_Z = new_A
     if not layer.plain:
         new_Z = Z[at] + found.share[:, None] * (Z[at + 1] - Z[at])
-    for j, point in found.exact.items():
-        values = state.exact.values(i, point)
+    # A number that rounding made 0 between two of one sign would pass for a true 0 above.
+    ends = np.sign(Z[at]) + np.sign(Z[at + 1])
+    wrong = (ends != 0) & (np.sign(ends) != np.sign(new_Z))
+    for j in {*found.exact, *np.flatnonzero(wrong.any(axis=1)).tolist()}:
+        point = found.exact.get(j) or state.crossing(i, found.owners[j][0], int(at[j]))
+        values = None if point is None else state.exact.values(i, point)
         if values is not None:
             new_Z[j], new_A[j] = values
     family: dict[int, list[int]] = {}

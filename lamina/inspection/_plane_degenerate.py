@@ -16,7 +16,11 @@ import numpy as np
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._plane_mesh import OUTSIDE, LayerFaces, Mesh
+from ._region_exact import ALLOWANCE
 from ._region_layers import RegionLayer
+
+_VAGUE = 1e5
+"""How many times worse than usual rounding is where a vertex is computed in whole numbers."""
 
 
 @dataclass
@@ -145,7 +149,11 @@ def _split_edges(work: _Work, k: int) -> None:
     work.A[layer.cut_units[family][:, None], new] = layer.cut_thresholds[family][:, None]
     work.Z[k, new], work.S[k, new] = 0.0, 0
     doubt = open_ & (np.abs(work.Z[:, new]) <= work.tolerance[:, None] * spread)
-    for j in np.flatnonzero(doubt.any(axis=0)).tolist():
+    # A number that rounding made 0, or worse, would pass for a true 0 in the layer above.
+    doubt |= np.sign(work.Z[:, new]) != work.S[:, new]
+    # Where lines are nearly parallel the place itself is far off; half the work may go there.
+    vague = spread > _VAGUE if mesh.exact.left > ALLOWANCE / 2 else np.zeros(len(new), bool)
+    for j in np.flatnonzero(doubt.any(axis=0) | vague).tolist():
         _decide(work, int(new[j]), np.flatnonzero(doubt[:, j]))
     mesh.edges = np.concatenate([mesh.edges, np.stack([new, b], axis=1)])
     mesh.edges[edge, 1] = new
