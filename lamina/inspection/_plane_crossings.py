@@ -19,6 +19,9 @@ from ._plane_mesh import Mesh
 _STEPS = 2.0**40
 """Positions on a line are sorted in such steps; what is closer is not in general position."""
 
+_TOO_FLAT = 1e9
+"""How many times worse than usual rounding may be at a crossing of nearly parallel lines."""
+
 
 @dataclass
 class Crossings:
@@ -91,6 +94,8 @@ def find_crossings(
     worst = np.maximum(spread[start], spread[end])
     wrong_i = 2 * tolerance[chord_cut[j]] * worst[i] / steep_i
     wrong_j = 2 * tolerance[chord_cut[i]] * worst[j] / steep_j
+    if max(spread.max(initial=1.0), inside.max(initial=1.0)) > _TOO_FLAT:
+        return None
     return Crossings(
         words, edge, cut, falls, share, spread, points, start, end, face, chord_cut, i, j,
         i_start / (i_start - i_end), j_start / (j_start - j_end), inside, wrong_i, wrong_j,
