@@ -103,14 +103,19 @@ def find_crossings(
 
 
 def _changes(words: Array, edges: IntArray) -> tuple[IntArray, IntArray]:
-    """Return edges and cuts whose sign differs between the ends, ordered by edge."""
-    differ = (words[edges[:, 0]] ^ words[edges[:, 1]]).view(np.uint8)
-    width, octets = differ.shape[1], differ.ravel()
-    # Few bytes differ; np.nonzero of a table of all bits would take several times as long.
-    some = np.flatnonzero(octets != 0)
-    bit = np.flatnonzero(np.unpackbits(octets[some]))
-    edge, octet = np.divmod(some[bit >> 3], width)
-    return edge, 8 * octet + (bit & 7)
+    """Return edges and cuts whose sign differs between the ends."""
+    tail, head = edges.T
+    found_edges, found_cuts = [], []
+    for column in range(words.shape[1]):
+        word = words[:, column].copy()  # single numbers are gathered faster than rows
+        octets = (word[tail] ^ word[head]).view(np.uint8)
+        # Few bytes differ; np.nonzero of a table of all bits would take several times as long.
+        some = np.flatnonzero(octets != 0)
+        bit = np.flatnonzero(np.unpackbits(octets[some]))
+        edge, octet = np.divmod(some[bit >> 3], 8)
+        found_edges.append(edge)
+        found_cuts.append(64 * column + 8 * octet + (bit & 7))
+    return np.concatenate(found_edges), np.concatenate(found_cuts)
 
 
 def _chords(
@@ -149,13 +154,13 @@ def _pairs_within(face: IntArray) -> tuple[IntArray, IntArray]:
     return i, i + 1 + np.arange(len(i)) - first[i]
 
 
-def between(values: FloatArray, first: Array, last: Array, share: FloatArray) -> FloatArray:
-    """Return rows between two rows each."""
-    low, rows = values[first], values[last]
-    rows -= low
-    rows *= share[:, None]
-    rows += low
-    return rows
+def between(points: FloatArray, first: Array, last: Array, share: FloatArray) -> FloatArray:
+    """Return points (n, 2) between two points each."""
+    # As complex numbers they are gathered at once.
+    places = points.view(np.complex128)[:, 0]
+    low = places[first]
+    found: FloatArray = (low + share * (places[last] - low)).view(np.float64).reshape(-1, 2)
+    return found
 
 
 def concurrent(found: Crossings) -> bool:

@@ -121,9 +121,9 @@ class Mesh:
 
     def lengths(self, first: IntArray, last: IntArray, points: FloatArray) -> FloatArray:
         """Return distances between points, in windows."""
-        points = points / self.size
-        u, v = (points[last] - points[first]).T
-        lengths: FloatArray = np.sqrt(u * u + v * v)
+        places = (points / self.size).view(np.complex128)[:, 0]
+        apart = places[last] - places[first]
+        lengths: FloatArray = np.sqrt(apart.real**2 + apart.imag**2)
         return lengths
 
     def codes_below(self, i: int, face: int) -> list[Array]:
