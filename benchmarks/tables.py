@@ -1,8 +1,10 @@
-"""Tables as they come: lamina's table estimators against scikit-learn's gradient boosting.
+"""Tables as they come: lamina's table estimators against other learners.
 
-A quarter of the rows is held out, once. ``python -m benchmarks.tables FOLDER`` takes every
-``.csv`` and ``.csv.gz`` in a folder, with the target in the column ``target``; without a folder
-it takes the small tables that come with scikit-learn.
+In each split another quarter of the rows is held out. ``python -m benchmarks.tables FOLDER
+--splits 5`` takes every ``.csv`` and ``.csv.gz`` in a folder, with the target in the column
+``target``; without a folder it takes the small tables that come with scikit-learn. With
+``--results FILE`` every fit is written down as soon as it is done, and a killed run goes on.
+``--rivals RealMLP TabM`` wants pytabkit.
 """
 
 from __future__ import annotations
@@ -10,35 +12,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, log_loss, r2_score, root_mean_squared_error
 from sklearn.model_selection import train_test_split
 
-from benchmarks._table import aligned, machine
+from benchmarks._table import machine
+from benchmarks._tables_results import Figures, Results, summary
+from benchmarks._tables_rivals import RIVALS, Predictions, Problem, is_missing
 from lamina import TableClassifier, TableRegressor
 from lamina.tables import infer_task, read_table, split_target
 
 TARGET = "target"
 BUNDLED = {"breast_cancer": load_breast_cancer, "diabetes": load_diabetes, "wine": load_wine}
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A table cut in two."""
-
-    name: str
-    task: str
-    X: pd.DataFrame
-    y: pd.Series
-    X_test: pd.DataFrame
-    y_test: pd.Series
 
 
 def frames(folder: Path | None, only: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -62,69 +51,69 @@ def problem(name: str, frame: pd.DataFrame, seed: int) -> Problem:
     return Problem(name, task, X, y, X_test, y_test)
 
 
-def measured(model: BaseEstimator, data: Problem) -> tuple[float, float, float]:
+def ours(data: Problem, seed: int, preset: str) -> tuple[Any, Problem]:
+    """Return the table estimator and the table as it comes."""
+    kind = TableClassifier if data.classifies else TableRegressor
+    return kind(preset=preset, random_state=seed), data
+
+
+def measured(label: str, model: Any, data: Problem, split: int) -> Figures:
     """Return accuracy and log loss, or R² and RMSE, and the seconds that fitting took."""
+    model = Predictions(model)
     start = time.perf_counter()
-    model.fit(data.X, data.y)
+    model.fit(data)
     seconds = time.perf_counter() - start
-    predicted = model.predict(data.X_test)
-    if data.task == "classification":
-        proba = model.predict_proba(data.X_test)
-        loss = log_loss(data.y_test, proba, labels=model.classes_)
-        return accuracy_score(data.y_test, predicted), loss, seconds
-    error = root_mean_squared_error(data.y_test, predicted)
-    return r2_score(data.y_test, predicted), error, seconds
+    predicted, proba = model.predict(data)
+    y = data.y_test
+    if proba is not None:
+        labels = model.model.classes_
+        score, error = accuracy_score(y, predicted), log_loss(y, proba, labels=labels)
+    else:
+        score, error = r2_score(y, predicted), root_mean_squared_error(y, predicted)
+    n_rows = len(data.X) + len(data.X_test)
+    figures = (float(score), float(error), seconds)
+    return Figures(data.name, n_rows, data.task, split, label, *figures)
 
 
-def boosting(data: Problem, seed: int) -> tuple[float, float, float]:
-    """Return the figures of gradient boosting; text becomes categories, which it wants."""
-    text = [column for column in data.X if not pd.api.types.is_numeric_dtype(data.X[column])]
-    levels = {
-        column: pd.CategoricalDtype(pd.concat([data.X[column], data.X_test[column]]).unique())
-        for column in text
-    }
-    categorical = Problem(
-        data.name,
-        data.task,
-        data.X.astype(levels),
-        data.y,
-        data.X_test.astype(levels),
-        data.y_test,
-    )
-    kind = (
-        HistGradientBoostingClassifier
-        if data.task == "classification"
-        else HistGradientBoostingRegressor
-    )
-    model = kind(categorical_features="from_dtype", random_state=seed)
-    return measured(model, categorical)
-
-
-def main() -> None:
+def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="folder of CSV files")
     parser.add_argument("--preset", default="default", choices=["fast", "default", "best"])
     parser.add_argument("--only", nargs="*", default=[], help="names of tables")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first split")
+    parser.add_argument("--splits", type=int, default=1, help="how many splits")
+    parser.add_argument("--rivals", nargs="*", default=["boosting", "MLP", "MLP-stopped"])
+    parser.add_argument("--results", type=Path, help="file of JSON lines to go on with")
+    return parser.parse_args()
 
-    print(f"lamina ({arguments.preset}) against gradient boosting: score (accuracy or R²),")
-    print("error (log loss in nats or RMSE), and seconds to fit; a quarter of the rows held out")
+
+def main() -> None:
+    arguments = parsed()
+    results = Results(arguments.results)
+    splits = range(arguments.seed, arguments.seed + arguments.splits)
+    label = f"lamina-{arguments.preset}"
+    rivals = [name for name in RIVALS if name in arguments.rivals]
+    for name in filter(is_missing, rivals):
+        print(f"{name} wants pytabkit: pip install pytabkit")
+    rivals = [name for name in rivals if not is_missing(name)]
+    print(f"{label} against {', '.join(rivals)}; a quarter of the rows held out in each split")
     print(machine(), flush=True)
-    header = ["table", "rows", "score", "boosting", "error", "boosting", "seconds", "boosting"]
-    rows = []
     for name, frame in frames(arguments.folder, arguments.only):
-        data = problem(name, frame, arguments.seed)
-        kind = TableClassifier if data.task == "classification" else TableRegressor
-        ours = measured(kind(preset=arguments.preset, random_state=arguments.seed), data)
-        theirs = boosting(data, arguments.seed)
-        figures = [f"{x:.4g}" for pair in zip(ours, theirs, strict=True) for x in pair]
-        rows.append([name, str(len(frame)), *figures])
-        print(f"  {'  '.join(rows[-1])}", flush=True)
-    print(aligned([header, *rows]))
-    errors = np.array([[float(row[4]), float(row[5])] for row in rows])
-    wins = int((errors[:, 0] < errors[:, 1]).sum())
-    print(f"lamina has the smaller error on {wins} of {len(rows)} tables")
+        for split in splits:
+            data = problem(name, frame, split)
+            for model in [label, *rivals]:
+                if (name, split, model) in results:
+                    continue
+                made = ours(data, split, arguments.preset) if model == label else None
+                results.add(measured(model, *(made or RIVALS[model](data, split)), split))
+        line = [f"{m} {_mean(results, name, m, splits):.4g}" for m in [label, *rivals]]
+        print(f"  {name}  {'  '.join(line)}", flush=True)
+    print(summary(results, [label, *rivals], splits))
+
+
+def _mean(results: Results, table: str, model: str, splits: range) -> float:
+    errors = [figures.error for figures in results.of(table, model, splits)]
+    return sum(errors) / len(errors)
 
 
 if __name__ == "__main__":
