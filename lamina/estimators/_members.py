@@ -226,7 +226,7 @@ def _states(
 
 
 def _continued(state: MemberState, start: Network) -> MemberState:
-    return dataclasses.replace(state, parameters=_parameters(start))
+    return dataclasses.replace(state, parameters=_parameters(start), unfinished=None)
 
 
 def _restarted(state: MemberState, start: Network) -> MemberState:

@@ -14,7 +14,7 @@ from ._optimizers import (
     RMSprop,
     get_optimizer,
 )
-from ._result import EpochReport, MemberState, StackResult
+from ._result import EpochReport, MemberState, StackResult, Unfinished
 from ._schedules import (
     SCHEDULES,
     Adaptive,
@@ -49,6 +49,7 @@ __all__ = [
     "RMSprop",
     "Schedule",
     "StackResult",
+    "Unfinished",
     "engine_info",
     "get_optimizer",
     "get_schedule",

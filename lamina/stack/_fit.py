@@ -24,8 +24,8 @@ from ._ledger import EPOCHS, RUNNING, STATUSES, STOPPED, History, Ledger
 from ._optimizers import LBFGS
 from ._plan import Group, plan
 from ._pool import Pool
-from ._result import EpochReport, MemberState, StackResult
-from ._run import GroupRun
+from ._result import EpochReport, MemberState, StackResult, Unfinished
+from ._run import BEST, GroupRun
 from ._steps import enter_epoch, leave, run_epoch
 from ._task import Task, initial_arrays
 
@@ -46,6 +46,7 @@ class Training:
         callbacks: Sequence[Callable[[EpochReport], bool | None]],
         checkpoint: Path | Checkpoint | None,
         states: Sequence[MemberState | None] | None,
+        pause_at: int | None = None,
     ) -> None:
         self.tasks, self.X, self.y, self.dtype = tasks, X, target_array(y), dtype
         self.callbacks = callbacks
@@ -55,7 +56,7 @@ class Training:
         self.backend = ["cpu" if t in alone else "torch" for t in tasks]
         self.torch_groups = plan(rest, 8 if dtype == "float64" else 4)
         self.groups = [Group((task,), task.sizes) for task in alone] + self.torch_groups
-        self.ledger, self.history = Ledger.empty(len(tasks)), History()
+        self.ledger, self.history = Ledger.empty(len(tasks), pause_at), History()
         self.messages = [""] * len(tasks)
         self._rows = {rows.dtype: rows}
         self._targets: dict[tuple[Head, torch.dtype], Tensor] = {}
@@ -140,6 +141,16 @@ class Training:
         ledger = self.ledger
         ledger.epoch[task.index], ledger.step[task.index] = state.epoch, state.step
         ledger.seen[task.index], ledger.lr_scale[task.index] = state.seen, state.lr_scale
+        if state.unfinished is not None:
+            self._go_on(run, place, task.index, state.unfinished)
+
+    def _go_on(self, run: GroupRun, place: int, i: int, before: Unfinished) -> None:
+        """Enter what a member knew when it was stopped."""
+        ledger = self.ledger
+        ledger.best[i], ledger.best_epoch[i] = before.best, before.best_epoch
+        ledger.idle[i], ledger.n_epochs[i] = before.idle, before.n_epochs
+        if before.best_parameters is not None and run.keeps_best[place]:
+            run.layout.pack(before.best_parameters, run.store[BEST][place])
 
     def run(self, n_threads: int) -> StackResult:
         """Train every group, and return what is there, also after Ctrl-C."""
@@ -273,4 +284,19 @@ class Training:
             step=int(self.ledger.step[i]),
             seen=int(self.ledger.seen[i]),
             lr_scale=float(self.ledger.lr_scale[i]),
+            unfinished=self._unfinished(run, place, i),
+        )
+
+    def _unfinished(self, run: GroupRun, place: int, i: int) -> Unfinished | None:
+        """Return what a member that was stopped must remember; L-BFGS cannot go on."""
+        if self.ledger.status[i] != STOPPED or isinstance(run.optimizer, LBFGS):
+            return None
+        kept = run.keeps_best[place] and np.isfinite(self.ledger.best[i])
+        sizes = run.group.tasks[place].sizes
+        return Unfinished(
+            best=float(self.ledger.best[i]),
+            best_epoch=int(self.ledger.best_epoch[i]),
+            idle=int(self.ledger.idle[i]),
+            n_epochs=int(self.ledger.n_epochs[i]),
+            best_parameters=run.layout.unpack(run.store[BEST][place], sizes) if kept else None,
         )

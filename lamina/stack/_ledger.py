@@ -36,6 +36,8 @@ class Ledger:
         Best monitored value; a score counts with its sign changed, so that smaller is better.
     best_epoch, idle : arrays of int
         Epoch of the best value, and epochs in a row without enough improvement.
+    pause_at : int or None
+        Epochs after which whoever still trains is to wait.
     """
 
     status: IntArray
@@ -47,9 +49,10 @@ class Ledger:
     best: FloatArray
     best_epoch: IntArray
     idle: IntArray
+    pause_at: int | None = None
 
     @classmethod
-    def empty(cls, n: int) -> Ledger:
+    def empty(cls, n: int, pause_at: int | None = None) -> Ledger:
         """Return the ledger of ``n`` members before the first epoch."""
         counts = (np.zeros(n, dtype=np.int64) for _ in range(5))
         status, epoch, step, seen, n_epochs = counts
@@ -63,11 +66,19 @@ class Ledger:
             best=np.full(n, np.inf),
             best_epoch=np.zeros(n, dtype=np.int64),
             idle=np.zeros(n, dtype=np.int64),
+            pause_at=pause_at,
         )
 
     def arrays(self) -> dict[str, Array]:
         """Return all arrays by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "pause_at"}
+
+    def going(self, members: IntArray) -> Array:
+        """Return which members train: those that have not stopped, and are not to pause."""
+        running: Array = self.status[members] == RUNNING
+        if self.pause_at is not None:
+            running &= self.n_epochs[members] < self.pause_at
+        return running
 
 
 @dataclass

@@ -14,6 +14,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class Unfinished:
+    """What a member that was stopped before its end must remember to go on as if it was not.
+
+    Attributes
+    ----------
+    best : float
+        Best monitored value so far; a score has its sign changed, so that smaller is better.
+    best_epoch, idle, n_epochs : int
+        Epoch of the best value, epochs in a row without enough improvement, and all epochs.
+    best_parameters : list of ndarray or None
+        Parameters of the best epoch, where they are kept.
+    """
+
+    best: float
+    best_epoch: int
+    idle: int
+    n_epochs: int
+    best_parameters: list[FloatArray] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class MemberState:
     """Where a member's training stands; ``train(states=…)`` goes on from there.
 
@@ -28,6 +49,9 @@ class MemberState:
         Epochs, steps and samples so far.
     lr_scale : float
         What the adaptive schedule has made of the learning rate.
+    unfinished : Unfinished or None
+        Of a member that was stopped: then the training goes on where it stood. None, of one
+        that came to its end: then a new training begins from its weights and moments.
     """
 
     parameters: list[FloatArray]
@@ -36,6 +60,7 @@ class MemberState:
     step: int
     seen: int
     lr_scale: float
+    unfinished: Unfinished | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +106,7 @@ class StackResult:
         The trained networks: of the best epoch where that was kept, else of the last.
     status : list of str
         "converged" (patience ran out, or L-BFGS found the minimum), "epochs" (all epochs
-        done), "stopped" (by a callback or by Ctrl-C) or "diverged" (loss or weights were no
+        done), "stopped" (by a callback, by ``pause_at`` or by Ctrl-C) or "diverged" (loss or weights were no
         longer finite; the network is the one before).
     best_epoch, n_epochs : list of int
         Epoch of the best monitored value, and epochs run.

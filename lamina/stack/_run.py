@@ -17,7 +17,7 @@ from ._data import Rows
 from ._dropout import DropoutPlan
 from ._evaluate import Validation
 from ._layers import layer_views, pieces_of, unit_mask, workspace
-from ._ledger import RUNNING, Ledger
+from ._ledger import Ledger
 from ._noise import NoisePlan
 from ._optimizers import Optimizer
 from ._parameters import Layout
@@ -83,10 +83,9 @@ class GroupRun:
 
     @property
     def running(self) -> list[int]:
-        """Places in the group of members that have not stopped."""
-        return [
-            i for i, t in enumerate(self.group.tasks) if self.ledger.status[t.index] == RUNNING
-        ]
+        """Places in the group of members that have neither stopped nor paused."""
+        members = np.array([task.index for task in self.group.tasks])
+        return [int(i) for i in np.flatnonzero(self.ledger.going(members))]
 
     def activate(self) -> None:
         """Take the running members, and at most one passenger, into the live buffers."""

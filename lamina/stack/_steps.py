@@ -12,7 +12,7 @@ from torch import Tensor
 from lamina._typing import FloatArray
 
 from ._batches import Batch
-from ._ledger import DIVERGED, RUNNING, History, judge, monitored
+from ._ledger import DIVERGED, History, judge, monitored
 from ._passes import backward, forward
 from ._run import BEST, GroupRun
 from ._update import Column, add_scaled_, column
@@ -43,7 +43,7 @@ def enter_epoch(run: GroupRun, history: History, figures: Figures) -> None:
     train_loss, valid_loss, valid_score, rates, seconds = figures
     bad = ~(np.isfinite(train_loss) & np.isfinite(run.theta.cpu().numpy()).all(axis=1))
     ledger, ids, tasks = run.ledger, run.ids, run.tasks
-    going = ledger.status[ids] == RUNNING
+    going = ledger.going(ids)
     active = [k for k in range(len(ids)) if going[k]]
     mine = ids[going]
     ledger.epoch[mine] += 1

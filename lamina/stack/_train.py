@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import torch
 
-from lamina._checks import check_choice, shown
+from lamina._checks import check_choice, check_integer, shown
 from lamina._errors import DataError, DivergedWarning, ParameterError
 from lamina._typing import DTYPES, DtypeName, Path
 from lamina.heads import Head
@@ -36,6 +36,7 @@ def train(
     checkpoint: Path | Checkpoint | None = None,
     callbacks: Sequence[Callable[[EpochReport], bool | None]] = (),
     states: Sequence[MemberState | None] | None = None,
+    pause_at: int | None = None,
 ) -> StackResult:
     r"""Train many networks as one program; each gets the result that it would get alone.
 
@@ -67,7 +68,12 @@ def train(
     callbacks : sequence of callables
         Called with an `EpochReport` after each epoch of a group; True stops all training.
     states : sequence of MemberState or None, optional
-        States of an earlier result, to go on with its moments and counters.
+        States of an earlier result, to go on with its moments and counters. A member that was
+        stopped goes on as if it had not been; of one that had come to its end, a new training
+        begins.
+    pause_at : int or None, default=None
+        Epochs, those of a training that goes on included, after which members that have not
+        come to their end are stopped. L-BFGS does not pause.
 
     Returns
     -------
@@ -107,13 +113,15 @@ def train(
     """
     _check_backend(backend)
     check_choice("dtype", dtype, DTYPES)
+    if pause_at is not None:
+        check_integer("pause_at", pause_at, 1)
     members = _members(members)
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise ParameterError(f"callbacks must be a list of callables. Got {shown(callbacks)}.")
     where = _device(device)
     rows = as_rows(X, getattr(torch, dtype), where)
     tasks = _tasks(members, rows, y)
-    training = Training(tasks, rows, X, y, dtype, backend, callbacks, checkpoint, states)
+    training = Training(tasks, rows, X, y, dtype, backend, callbacks, checkpoint, states, pause_at)
     n_threads = torch.get_num_threads()
     with torch.no_grad(), without_onednn(), threads_for(training.torch_groups):
         result = training.run(n_threads)
