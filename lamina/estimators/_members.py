@@ -204,7 +204,7 @@ def _batch_size(mlp: BaseMLP, n_rows: int) -> int:
         warnings.warn(
             "Got `batch_size` less than 1 or larger than sample size. It is going to be clipped",
             UserWarning,
-            stacklevel=7,
+            stacklevel=8,
         )
     return min(int(mlp.batch_size), n_rows)
 

@@ -19,8 +19,9 @@ from lamina.heads import Head
 from lamina.nn import Activation, Network
 from lamina.stack import EpochReport, StackResult, train
 
+from ._begun import Begun, Preparation
 from ._callbacks import CallbackBridge
-from ._members import LastTraining, Layer, Plan, make_plan, sklearns_draw
+from ._members import LastTraining, Layer, make_plan, sklearns_draw
 from ._outcome import (
     History,
     fitted_attributes,
@@ -155,6 +156,40 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
     ) -> Self:
         """Check, plan, train, and take what came out; nothing fitted changes before that."""
+        fit = self._prepare(X, y, sample_weight, incremental=incremental, classes=classes)
+        bridge = None
+        if not incremental and getattr(self, "_skl_callbacks", None):
+            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+            data = {"X": X, "y": y, "metadata": metadata}
+            epochs = fit.plan.members[0].max_epochs if self.n_members == 1 else None
+            fitted = self._fitted_by_report(fit.problem, fit.dtype)
+            bridge = CallbackBridge(self, data, fitted, max_epochs=epochs)
+        self._take(self._train(fit, bridge), fit)
+        if bridge is not None:
+            bridge.finish()
+        return self
+
+    def _begin(self, X: Any, y: Any, sample_weight: Any = None) -> Begun:
+        """Check and plan a fit that somebody else trains."""
+        self._validate_params()
+        fit = self._prepare(X, y, sample_weight, incremental=False)
+
+        def finish(result: StackResult) -> None:
+            self._take(in_units_of_y(result, fit.problem), fit)
+
+        return Begun(
+            members=fit.plan.members,
+            X=fit.problem.X,
+            y=fit.problem.y,
+            dtype=fit.precision,
+            device=self.device,
+            finish=finish,
+            states=fit.plan.states,
+        )
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
+    ) -> Preparation:
         refuse_what_does_nothing(self, incremental=incremental)
         activations = hidden_activations(self)
         fresh = not self.__sklearn_is_fitted__() or not (self.warm_start or incremental)
@@ -164,19 +199,7 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         before = None if fresh else self._networks_with(activations)
         plan = make_plan(self, problem, before, incremental=incremental)
         dtype = problem.X.dtype if before is None else before[0].layers()[0][0].dtype
-
-        bridge = None
-        if not incremental and getattr(self, "_skl_callbacks", None):
-            metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-            data = {"X": X, "y": y, "metadata": metadata}
-            epochs = plan.members[0].max_epochs if self.n_members == 1 else None
-            fitted = self._fitted_by_report(problem, dtype)
-            bridge = CallbackBridge(self, data, fitted, max_epochs=epochs)
-        result = self._train(plan, problem, dtype, bridge)
-        self._take(result, plan, problem, dtype, fresh=fresh, incremental=incremental)
-        if bridge is not None:
-            bridge.finish()
-        return self
+        return Preparation(plan, problem, dtype, fresh, incremental)
 
     def _first_layers(
         self, sizes: Sequence[int], random_state: np.random.RandomState
@@ -188,10 +211,9 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return the most epochs of a training on so many rows."""
         return int(self.max_iter)
 
-    def _train(
-        self, plan: Plan, problem: Problem, dtype: np.dtype[Any], bridge: CallbackBridge | None
-    ) -> StackResult:
+    def _train(self, fit: Preparation, bridge: CallbackBridge | None) -> StackResult:
         """Run the engine, telling the terminal and the callbacks about each epoch."""
+        problem = fit.problem
         listeners: list[Callable[[EpochReport], bool | None]] = []
         if self.verbose:
             listeners.append(ProgressLines(self))
@@ -200,38 +222,35 @@ class BaseMLP(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         # A member that diverged is reported in this room's own words.
         with warnings.catch_warnings(action="ignore", category=DivergedWarning):
             result = train(
-                plan.members,
+                fit.plan.members,
                 problem.X,
                 problem.y,
                 device=self.device,
-                dtype="float32" if dtype == np.float32 else "float64",
+                dtype=fit.precision,
                 callbacks=[told_in_units_of_y(listener, problem) for listener in listeners],
-                states=plan.states,
+                states=fit.plan.states,
             )
         return in_units_of_y(result, problem)
 
-    def _take(
-        self,
-        result: StackResult,
-        plan: Plan,
-        problem: Problem,
-        dtype: np.dtype[Any],
-        *,
-        fresh: bool,
-        incremental: bool,
-    ) -> None:
+    def _take(self, result: StackResult, fit: Preparation) -> None:
         """Set every fitted attribute, and warn about what a user should know."""
         kept = survivors(self, result)
         curves = fitted_attributes(
-            self, result, plan, problem, kept, fresh=fresh, incremental=incremental
+            self,
+            result,
+            fit.plan,
+            fit.problem,
+            kept,
+            fresh=fit.fresh,
+            incremental=fit.incremental,
         )
         networks = [result.networks[i] for i in kept]
-        fitted = self._fitted_by_networks(networks, problem, dtype)
-        if fresh:
+        fitted = self._fitted_by_networks(networks, fit.problem, fit.dtype)
+        if fit.fresh:
             for name in REPLACED:
                 self.__dict__.pop(name, None)
         self._set(fitted | curves)
-        warn_about_end(self, result, incremental=incremental)
+        warn_about_end(self, result, incremental=fit.incremental)
 
     def _set(self, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():

@@ -40,7 +40,7 @@ def warn_about_ties(head: Head, y: FloatArray) -> None:
         "Use MLPRegressor with loss='poisson' for counts or loss='normal' for numbers that are "
         "rounded, and MLPClassifier for classes.",
         DataWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 
