@@ -1,0 +1,3 @@
+"""Search hundreds of networks at once: candidates × folds as members of stacks."""
+
+__all__: list[str] = []
