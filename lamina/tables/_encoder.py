@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lamina._checks import check_choice, check_integer, shown
+from lamina._checks import check_choice, check_integer, check_real, shown
 from lamina._errors import DataWarning, ParameterError
 from lamina._typing import DTYPES, Array, DtypeName, FloatArray
 
@@ -23,6 +23,7 @@ from ._dates import DateCode, fit_dates
 from ._frame import as_frame
 from ._kinds import kind_of
 from ._levels import LevelCode, fit_levels
+from ._number_embedding import NUMERIC_EMBEDDINGS, NumberEmbedding, NumericEmbedding
 from ._numbers import NumberCode, fit_numbers
 from ._report import ColumnReport, note_on, reported
 from ._target import encoding_targets
@@ -30,12 +31,6 @@ from ._target import encoding_targets
 _CODES: dict[str, type[ColumnCode]] = {
     code.__name__: code for code in (NumberCode, LevelCode, DateCode)
 }
-
-
-_MIN_BINS, _MAX_BINS, _ROWS_PER_BIN = 32, 96, 160
-"""Bins of a number, by measurement: fine steps help where there are rows enough to fill them."""
-_MAX_PARTS, _MAX_CELLS = 768, 2**27
-"""Bins of all numbers together, and of all rows: half a gigabyte."""
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -48,8 +43,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     ============  ==========================================================================
     number        centred by its median, divided by its interquartile range, smoothly clipped
-                  to ±3; its place among ``n_bins`` quantiles, or among all of its values if
-                  they are few, as those of codes; if it is mostly one value, other frequent
+                  to ±3; what ``numeric_embedding`` makes of that: its place among ``n_bins``
+                  quantiles, or among all of its values if they are few, as those of codes; or
+                  waves of ``n_waves`` lengths; if it is mostly one value, other frequent
                   values one by one
     truth value   ±1
     date          elapsed time; sine and cosine of its place in year, month, week and day
@@ -70,9 +66,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How many levels of a category get a column of their own.
     max_codes : int, default=64
         How many frequent values of a number that is mostly one value enter one by one.
+    numeric_embedding : {"auto", "piecewise_linear", "periodic", "none"}, default="auto"
+        What a number becomes beside its scaled value z. "piecewise_linear": how far it has come
+        through each of its bins, see ``n_bins``. "periodic": :math:`\cos 2\pi f_j z` and
+        :math:`\sin 2\pi f_j z`, with ``n_waves`` frequencies. "auto" is "piecewise_linear".
     n_bins : int or "auto", default="auto"
         In how many bins to cut each number at its quantiles; 0 for none. "auto" is 32 from
         256 rows on, and rises from there to 96 at 15,000; fewer for more than eight numbers.
+    n_waves : int, default=8
+        Number of frequencies of a periodic embedding.
+    wave_scale : float, default=0.3
+        Frequencies are the quantiles of :math:`|f|`, with f normal of this standard deviation,
+        in periods per unit of z.
     target_type : {"auto", "continuous", "classes"}, default="auto"
         How to take ``y`` for the mean target of levels. "auto" asks scikit-learn's
         ``type_of_target``.
@@ -123,7 +128,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         categorical_features: Sequence[str | int] | None = None,
         max_levels: int = 32,
         max_codes: int = 64,
+        numeric_embedding: NumericEmbedding = "auto",
         n_bins: int | Literal["auto"] = "auto",
+        n_waves: int = 8,
+        wave_scale: float = 0.3,
         target_type: Literal["auto", "continuous", "classes"] = "auto",
         dtype: DtypeName = "float32",
         random_state: int = 0,
@@ -131,7 +139,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.categorical_features = categorical_features
         self.max_levels = max_levels
         self.max_codes = max_codes
+        self.numeric_embedding = numeric_embedding
         self.n_bins = n_bins
+        self.n_waves = n_waves
+        self.wave_scale = wave_scale
         self.target_type = target_type
         self.dtype = dtype
         self.random_state = random_state
@@ -177,13 +188,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kinds = {
             name: "category" if name in forced else kind_of(frame[name]) for name in frame.columns
         }
-        n_bins = self._bins_for(len(frame), list(kinds.values()).count("number"))
+        embedding = NumberEmbedding.of(
+            self.numeric_embedding,
+            n_bins=self.n_bins,
+            n_waves=self.n_waves,
+            wave_scale=self.wave_scale,
+            n_samples=len(frame),
+            n_numbers=list(kinds.values()).count("number"),
+        )
 
         blocks: dict[str, FloatArray] = {}
         seen: dict[str, str] = {}
         for name, kind in kinds.items():
             try:
-                code, block = self._fit_column(frame[name], kind, targets, n_bins)
+                code, block = self._fit_column(frame[name], kind, targets, embedding)
                 digest = _digest(code, block)
                 if digest in seen:
                     raise Unusable(f"same as {seen[digest]!r}")
@@ -256,8 +274,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_integer("max_levels", self.max_levels, 2)
         check_integer("max_codes", self.max_codes, 0)
+        check_choice("numeric_embedding", self.numeric_embedding, NUMERIC_EMBEDDINGS)
         if self.n_bins != "auto":
             check_integer("n_bins", self.n_bins, 0)
+        check_integer("n_waves", self.n_waves, 1)
+        check_real("wave_scale", self.wave_scale, 0.0, open_minimum=True)
         check_choice("target_type", self.target_type, ("auto", "continuous", "classes"))
         check_choice("dtype", self.dtype, DTYPES)
         check_integer("random_state", self.random_state, 0, 2**32 - 1)
@@ -272,7 +293,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(columns.names, dtype=object)
 
     def _fit_column(
-        self, column: pd.Series[Any], kind: str, targets: FloatArray | None, n_bins: int
+        self,
+        column: pd.Series[Any],
+        kind: str,
+        targets: FloatArray | None,
+        embedding: NumberEmbedding,
     ) -> tuple[ColumnCode, FloatArray]:
         if kind == "category":
             return fit_levels(
@@ -284,18 +309,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if kind == "date":
             code: ColumnCode = fit_dates(column)
         elif kind == "boolean":
-            code = fit_numbers(column, "boolean", n_bins=0, max_codes=0)
+            code = fit_numbers(column, "boolean", embedding=NumberEmbedding(), max_codes=0)
         else:
-            code = fit_numbers(column, "number", n_bins=n_bins, max_codes=self.max_codes)
+            code = fit_numbers(column, "number", embedding=embedding, max_codes=self.max_codes)
         return code, code.transform(column)
-
-    def _bins_for(self, n_samples: int, n_numbers: int) -> int:
-        """Return the bins of each number: more for many rows, fewer for many numbers."""
-        if self.n_bins != "auto":
-            return self.n_bins
-        resolution = min(max(_MIN_BINS, n_samples // _ROWS_PER_BIN), _MAX_BINS, n_samples // 8)
-        all_together = min(_MAX_PARTS, _MAX_CELLS // n_samples)
-        return min(resolution, all_together // max(n_numbers, 1))
 
     def _warn_nothing(self) -> None:
         reasons = "; ".join(f"{report.column} {report.note}" for report in self._reports[:5])

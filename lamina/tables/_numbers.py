@@ -11,10 +11,9 @@ import pandas as pd
 from lamina._typing import Array, FloatArray
 
 from ._columns import ColumnCode, Unusable, stacked
+from ._number_embedding import NumberEmbedding, periodic, piecewise, quantile_edges
 from ._scale import RobustScale
 from ._values import numbers, truths
-
-_SMALLEST_GAP = 1e-7
 
 _MANY_ROWS = 10
 """A value that so many rows have exactly is taken for a code."""
@@ -35,14 +34,16 @@ class NumberCode(ColumnCode):
     edges: FloatArray  # (n_bins + 1,), of the scaled values; empty for none
     codes: FloatArray  # integers that also enter one by one, without the offset
     missing: bool
+    waves: FloatArray  # (n_waves,), periods of the scaled values per unit; empty for none
 
     @property
     def suffixes(self) -> list[str]:
         """Return the names of the columns."""
         value = [] if self.scale is None else [""]
         bins = [f" part {i}" for i in range(1, len(self.edges))]
+        waves = [f" {name} {i}" for name in ("cos", "sin") for i in range(1, len(self.waves) + 1)]
         codes = [f"={code + self.offset:.0f}" for code in self.codes]
-        return value + bins + codes + [" missing"] * self.missing
+        return value + bins + waves + codes + [" missing"] * self.missing
 
     def transform(self, column: pd.Series[Any]) -> FloatArray:
         """Return the columns of the matrix."""
@@ -61,6 +62,8 @@ class NumberCode(ColumnCode):
             blocks.append(scaled)
             if len(self.edges):
                 blocks.append(piecewise(scaled, self.edges))
+            if len(self.waves):
+                blocks.append(periodic(scaled, self.waves))
         if len(self.codes):
             blocks.append(np.equal.outer(values, self.codes).astype(np.float64))
         if self.missing:
@@ -75,13 +78,18 @@ class NumberCode(ColumnCode):
             "scale": None if self.scale is None else self.scale.to_config(),
             "missing": self.missing,
         }
-        return config, {"edges": self.edges, "codes": self.codes}
+        return config, {"edges": self.edges, "codes": self.codes, "waves": self.waves}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> NumberCode:
         """Restore the encoder."""
         scale = None if config["scale"] is None else RobustScale(**config["scale"])
-        return cls(**{**config, "scale": scale}, edges=arrays["edges"], codes=arrays["codes"])
+        return cls(
+            **{**config, "scale": scale},
+            edges=arrays["edges"],
+            codes=arrays["codes"],
+            waves=arrays["waves"],
+        )
 
 
 def read_numbers(
@@ -95,10 +103,12 @@ def fit_numbers(
     column: pd.Series[Any],
     reads: Literal["number", "boolean"],
     *,
-    n_bins: int,
+    embedding: NumberEmbedding,
     max_codes: int,
 ) -> NumberCode:
     """Measure a column of numbers.
+
+    A column of two values needs no waves: they would say nothing that its value does not.
 
     Raises
     ------
@@ -116,42 +126,12 @@ def fit_numbers(
     if len(distinct) == 1:
         if not missing:
             raise Unusable("constant")
-        return NumberCode(reads, offset, None, none, none, missing)
+        return NumberCode(reads, offset, None, none, none, missing, none)
     scale = RobustScale.fit(values)
-    edges = quantile_edges(scale.apply(present), n_bins)
+    edges = quantile_edges(scale.apply(present), embedding.n_bins)
     codes = repeated_values(present, max_codes)
-    return NumberCode(reads, offset, scale, edges, codes, missing)
-
-
-def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:
-    """Return the edges of at most ``n_bins`` bins, or none.
-
-    Few distinct values are edges themselves. Otherwise every other edge is a quantile of all
-    values and the rest are quantiles of the distinct ones, so that a column that is mostly zero
-    is cut where its other values are.
-    """
-    distinct = np.unique(values)
-    # Scaled values that float32 cannot tell apart are one.
-    distinct = distinct[np.diff(distinct, prepend=-np.inf) > _SMALLEST_GAP]
-    if n_bins < 2 or len(distinct) < 3:
-        return np.empty(0)
-    if len(distinct) <= n_bins + 1:
-        return distinct
-    levels = np.linspace(0, 1, n_bins + 1)
-    dense, sparse = np.quantile(values, levels[::2]), np.quantile(distinct, levels[1::2])
-    edges: FloatArray = np.unique(np.concatenate([dense, sparse, distinct[[0, -1]]]))
-    return edges[np.diff(edges, prepend=-np.inf) > _SMALLEST_GAP]
-
-
-def piecewise(values: FloatArray, edges: FloatArray) -> FloatArray:
-    r"""Return how far values have come through each bin: 0 before it, 1 after it.
-
-    .. math:: e_t(x) = \mathrm{clip}\Big(\frac{x - b_{t-1}}{b_t - b_{t-1}}, 0, 1\Big)
-
-    Yu. Gorishniy et al., On embeddings for numerical features in tabular deep learning,
-    NeurIPS 2022, https://arxiv.org/abs/2203.05556
-    """
-    return np.clip((values[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
+    waves = none if len(distinct) == 2 else embedding.waves
+    return NumberCode(reads, offset, scale, edges, codes, missing, waves)
 
 
 def _offset(column: pd.Series[Any]) -> int:

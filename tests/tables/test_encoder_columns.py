@@ -10,7 +10,7 @@ import pytest
 
 from lamina._errors import DataError
 from lamina.tables import TableEncoder
-from lamina.tables._numbers import quantile_edges
+from lamina.tables._number_embedding import quantile_edges
 
 
 def encode(values, name="c", **parameters):
