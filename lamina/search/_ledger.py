@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from lamina._optional import optional_import
 
 LEASE = 30.0
 """After so many seconds without a sign of life, what a process holds is free again."""
@@ -168,4 +169,9 @@ def open_ledger(
     """
     if storage is None:
         return MemoryLedger(seed)
-    raise NotImplementedError(Path(storage), fingerprint, spec, lease)
+    optional_import("sqlalchemy", extra="search", purpose="A storage")
+    optional_import("optuna", extra="search", purpose="A storage")
+    from ._database import DatabaseLedger
+    from ._engine import Database, find
+
+    return DatabaseLedger(Database(find(storage)), fingerprint, seed, spec, lease=lease)
