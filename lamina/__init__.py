@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         inspection,
         nn,
         plots,
+        search,
         stack,
         tables,
     )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         save,
     )
     from lamina.nn import Network
+    from lamina.search import StackedSearchCV
 
 __version__ = "0.1.0"
 
@@ -48,6 +50,7 @@ _HOMES = {
     "Network": "lamina.nn",
     "ParameterError": "lamina._errors",
     "Predictive": "lamina.distributions",
+    "StackedSearchCV": "lamina.search",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
     "load": "lamina.estimators",
@@ -56,7 +59,7 @@ _HOMES = {
 
 _ROOMS = (
     *("datasets", "distributions", "estimators", "experiments", "heads", "inspection", "nn"),
-    *("plots", "stack", "tables"),
+    *("plots", "search", "stack", "tables"),
 )
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "Network",
     "ParameterError",
     "Predictive",
+    "StackedSearchCV",
     "TableClassifier",
     "TableRegressor",
     "__version__",
@@ -83,6 +87,7 @@ __all__ = [
     "nn",
     "plots",
     "save",
+    "search",
     "stack",
     "tables",
 ]

@@ -1,3 +1,5 @@
 """Search hundreds of networks at once: candidates × folds as members of stacks."""
 
-__all__: list[str] = []
+from ._search import StackedSearchCV
+
+__all__ = ["StackedSearchCV"]

@@ -1,0 +1,266 @@
+"""The steps of a search: check, cut folds, run the rounds, tell the results, fit the best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.validation import _check_method_params, _num_samples
+
+import lamina
+from lamina._checks import check_integer, check_real, shown
+from lamina._errors import DataError, LaminaError, ParameterError
+from lamina._typing import FloatArray
+
+from ._candidates import Candidate, Problem, Schedule
+from ._door import classes_of, folds_of, score_names, seeded, weight_of
+from ._fingerprint import described, fingerprint
+from ._ledger import Ledger, open_ledger
+from ._lines import ProgressLines
+from ._report import SearchReport
+from ._results import (
+    all_score_names,
+    as_sklearn,
+    history_table,
+    more_columns,
+    out_of_fold,
+    rank_again,
+)
+from ._rounds import OutOfTimeError, Rounds
+from ._sampler import make_sampler
+from ._space import Space
+from ._trials import Trials
+from ._work import Rules, last_step
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BATCHES, SMALLEST_BATCH = 8, 8
+"""A sampler that learns is asked so many times, for at least so many candidates."""
+
+SOME_EPOCHS = 10
+"""Epochs of the first rung where the estimator has no number of epochs."""
+
+
+class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
+    """What `StackedSearchCV` does; that class has its parameters and tells what they mean."""
+
+    history_: pd.DataFrame
+    oof_predictions_: FloatArray | None
+    interrupted_: bool
+
+    _listen: Callable[[SearchReport], None] | None = None
+    """Hears where the search stands; the command line draws it."""
+
+    def _fit(self, X: Any, y: Any, params: dict[str, Any]) -> Self:
+        """Search, and fit the best candidate on all rows."""
+        began = time.monotonic()
+        space = self._check()
+        scorers, refit_metric = self._get_scorers()
+        X, y = indexable(X, y)
+        if y is None:
+            raise DataError("y must be given: a search needs something to predict. Got None.")
+        params = _check_method_params(X, params=params)
+        routed = self._get_routed_params_for_fit(params)
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        folds = folds_of(cv.split(X, y, **routed.splitter.split), _num_samples(X))
+        self._checked_cv_orig, self.n_splits_ = cv, len(folds)
+        weight = weight_of(self.estimator, routed.estimator.fit)
+        problem = Problem(X, y, folds, weight, routed.scorer.score)
+
+        names = score_names(scorers)
+        metric = self.refit if isinstance(self.refit, str) else names[0]
+        ledger = self._open(problem, names, metric)
+        try:
+            rounds = self._run(began, space, problem, scorers, names, metric, ledger)
+        finally:
+            ledger.close()
+        self.scorer_ = getattr(scorers, "_scorers", scorers)
+        self._tell(rounds, problem, names, refit_metric)
+        self._fit_best(rounds.candidates, problem, routed.estimator.fit)
+        return self
+
+    def _check(self) -> Space:
+        """Check the parameters, and return the space."""
+        last_step(self.estimator)
+        check_integer("n_iter", self.n_iter, 1)
+        if self.factor is not None:
+            check_real("factor", self.factor, 1.0, open_minimum=True)
+        if self.min_epochs != "auto":
+            check_integer("min_epochs, if not 'auto',", self.min_epochs, 1)
+        check_integer("ensemble_size", self.ensemble_size, 0)
+        check_integer("verbose", self.verbose, 0)
+        if self.time_limit is not None:
+            check_real("time_limit", self.time_limit, 0.0, open_minimum=True)
+        if self.error_score != "raise" and not isinstance(self.error_score, Real):
+            raise ParameterError(
+                f"error_score must be 'raise' or a number. Got {shown(self.error_score)}."
+            )
+        space = Space(self.param_distributions)
+        known = self.estimator.get_params()
+        for name in space.names:
+            if name not in known:
+                clone(self.estimator).set_params(**{name: None})  # says which names there are
+        return space
+
+    def _open(self, problem: Problem, names: Sequence[str], metric: str) -> Ledger:
+        """Open the ledger of this search: a new one, or that of the same call."""
+        given = self.random_state
+        seed = given
+        if given is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0]) % 2**31
+        elif not isinstance(given, (int, np.integer)):
+            given = seed = int(check_random_state(given).randint(2**31 - 1))
+        mark = fingerprint(
+            version=lamina.__version__,
+            random_state=None if given is None else int(given),
+            estimator=self.estimator,
+            space=self.param_distributions,
+            sampler=self.sampler,
+            halving=(self.n_iter, self.factor, self.min_epochs, self.ensemble_size),
+            scoring=self.scoring,
+            metric=metric,
+            errors=(str(self.error_score), self.return_train_score),
+            data=(problem.X, problem.y, problem.weight, problem.folds, problem.score_params),
+        )
+        spec = {
+            "estimator": type(last_step(self.estimator)).__name__,
+            "parameters": list(Space(self.param_distributions).names),
+            "metric": metric,
+            "scores": list(names),
+            "n_iter": int(self.n_iter),
+            "n_splits": len(problem.folds),
+            "n_samples": _num_samples(problem.X),
+            "factor": None if self.factor is None else float(self.factor),
+            "space": described(self.param_distributions),
+        }
+        return open_ledger(self.storage, mark, int(seed), spec)
+
+    def _run(
+        self,
+        began: float,
+        space: Space,
+        problem: Problem,
+        scorers: Any,
+        names: Sequence[str],
+        metric: str,
+        ledger: Ledger,
+    ) -> Rounds:
+        """Run the rounds until they end, or time is up, or Ctrl-C is pressed."""
+        first, second = np.random.SeedSequence(ledger.seed).generate_state(2)
+        self._base = seeded(clone(self.estimator), space, int(second) % 2**31)
+        sampler = make_sampler(self.sampler, space, int(first))
+        rules = Rules(
+            estimator=self._base,
+            scorer=scorers,
+            score_names=tuple(names),
+            error_score=self.error_score,
+            return_train_score=self.return_train_score,
+            classes=classes_of(self.estimator, problem.y),
+        )
+        rounds = Rounds(
+            problem,
+            rules,
+            self._schedule(began, space),
+            sampler,
+            ledger,
+            metric,
+            n_jobs=self.n_jobs,
+            listen=self._listener(),
+            ended=Trials(ledger, sampler, metric),
+        )
+        self.interrupted_ = False
+        try:
+            rounds.run()
+        except (KeyboardInterrupt, OutOfTimeError) as error:
+            self.interrupted_ = True
+            if not any(candidate.outcomes for candidate in rounds.candidates):
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                raise LaminaError(
+                    f"time_limit must leave time for at least one shard of candidates on each "
+                    f"of {self.n_splits_} folds. Got {self.time_limit} s."
+                ) from None
+        return rounds
+
+    def _schedule(self, began: float, space: Space) -> Schedule:
+        n = int(self.n_iter)
+        batches: tuple[int, ...] = (n,)
+        if self.sampler != "random":
+            size = min(n, max(SMALLEST_BATCH, -(-n // BATCHES)))
+            batches = tuple(min(size, n - start) for start in range(0, n, size))
+        if space.n_combinations is not None and self.sampler == "random":
+            batches = (min(n, space.n_combinations),)
+        return Schedule(
+            batches=batches,
+            min_epochs=self._first_epochs(),
+            factor=None if self.factor is None else float(self.factor),
+            at_least=max(1, int(self.ensemble_size)),
+            deadline=None if self.time_limit is None else began + self.time_limit,
+        )
+
+    def _first_epochs(self) -> int:
+        if self.min_epochs != "auto":
+            return int(self.min_epochs)
+        most = getattr(last_step(self.estimator), "max_iter", None)
+        if not isinstance(most, (int, np.integer)) or self.factor is None:
+            return SOME_EPOCHS
+        return max(1, int(np.ceil(most / self.factor**2)))
+
+    def _listener(self) -> Callable[[SearchReport], None] | None:
+        if self._listen is not None:
+            return self._listen
+        return ProgressLines(0.0 if self.verbose > 1 else 5.0) if self.verbose else None
+
+    def _tell(
+        self, rounds: Rounds, problem: Problem, asked: Sequence[str], refit_metric: str
+    ) -> None:
+        """Set the attributes that tell what was found."""
+        candidates = rounds.candidates
+        missing = np.nan if self.error_score == "raise" else float(self.error_score)
+        names = all_score_names(candidates, asked)
+        out = as_sklearn(candidates, len(problem.folds), names, missing)
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        self.multimetric_ = names != ["score"]
+        if self.multimetric_:
+            self._check_refit_for_multimetric(dict.fromkeys(names))
+            refit_metric = self.refit if isinstance(self.refit, str) else refit_metric
+        results: dict[str, Any] = self._format_results(
+            [dict(candidate.parameters) for candidate in candidates],
+            len(problem.folds),
+            out,
+            more_columns(candidates),
+        )
+        rank_again(results, candidates, names)
+        self.cv_results_ = results
+        self.history_ = history_table(rounds.history)
+        if self.refit or not self.multimetric_:
+            self.best_index_ = int(self._select_best_index(self.refit, refit_metric, results))
+            if not callable(self.refit):
+                self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+            self.best_params_ = results["params"][self.best_index_]
+            best = candidates[self.best_index_]
+            n_samples = _num_samples(problem.X)
+            self.oof_predictions_ = out_of_fold(best, problem.folds, n_samples)
+
+    def _fit_best(
+        self, candidates: Sequence[Candidate], problem: Problem, fit_params: Mapping[str, Any]
+    ) -> None:
+        """Fit the best candidate on all rows."""
+        if not self.refit:
+            return
+        parameters = clone(dict(self.best_params_), safe=False)
+        self.best_estimator_ = clone(self._base).set_params(**parameters)
+        start = time.time()
+        self.best_estimator_.fit(problem.X, problem.y, **fit_params)
+        self.refit_time_ = time.time() - start
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
