@@ -77,7 +77,7 @@ def make_sampler(sampler: Any, space: Space, seed: int, direction: str = "maximi
             return RandomSampler(space, seed)
     optuna = optional_import("optuna", extra="search", purpose=f"sampler={shown(sampler)}")
     if sampler == "tpe":
-        with _unmoved_by_experiments(optuna):
+        with _without_remarks(optuna):
             sampler = optuna.samplers.TPESampler(
                 multivariate=True, constant_liar=True, seed=seed % _SEEDS
             )
@@ -174,7 +174,7 @@ class OptunaSampler:
         """Return the next candidates."""
         if self._exhausted:
             return []
-        with _unmoved_by_experiments(self._optuna), quiet("optuna"):
+        with _without_remarks(self._optuna), quiet("optuna"):
             trials = [self._study.ask(self._distributions) for _ in range(n)]
         self._trials += trials
         return [self._candidate(trial) for trial in trials]
@@ -184,7 +184,7 @@ class OptunaSampler:
         for candidate, score in zip(candidates, scores, strict=True):
             value = self._worst if math.isnan(score) else float(score)
             try:
-                with _unmoved_by_experiments(self._optuna), quiet("optuna"):
+                with _without_remarks(self._optuna), quiet("optuna"):
                     self._study.tell(self._trials[candidate], value)
             except RuntimeError as error:
                 # A sampler that has run through its grid stops the study, which Optuna allows
@@ -234,8 +234,9 @@ def _labels(dimension: Dimension) -> list[Any]:
 
 
 @contextmanager
-def _unmoved_by_experiments(optuna: Any) -> Iterator[None]:
-    """Leave out Optuna's remarks that a part of it may change."""
+def _without_remarks(optuna: Any) -> Iterator[None]:
+    """Leave out Optuna's remarks that a part of it may change, and on scores of -infinity."""
     with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Clip non-finite values")
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         yield
