@@ -14,7 +14,7 @@ import numpy as np
 
 from lamina._typing import Array, FloatArray, IntArray
 
-from ._plane_mesh import Mesh
+from ._plane_mesh import Mesh, paired_rows
 
 _STEPS = 2.0**40
 """Positions on a line are sorted in such steps; what is closer is not in general position."""
@@ -55,7 +55,7 @@ def find_crossings(
     ``words`` has the signs of Z as packed bits.
     """
     edge, cut = _changes(words, mesh.edges)
-    a, b = mesh.edges[edge].T
+    a, b = paired_rows(mesh.edges, edge).T.copy()
     flat, n_cuts = Z.ravel(), Z.shape[1]
     row_a, row_b = a * n_cuts, b * n_cuts  # one index is quicker than two
     before, after = flat[row_a + cut], flat[row_b + cut]
@@ -112,9 +112,9 @@ def _changes(words: Array, edges: IntArray) -> tuple[IntArray, IntArray]:
         # Few bytes differ; np.nonzero of a table of all bits would take several times as long.
         some = np.flatnonzero(octets != 0)
         bit = np.flatnonzero(np.unpackbits(octets[some]))
-        edge, octet = np.divmod(some[bit >> 3], 8)
-        found_edges.append(edge)
-        found_cuts.append(64 * column + 8 * octet + (bit & 7))
+        octet = some[bit >> 3]
+        found_edges.append(octet >> 3)
+        found_cuts.append(64 * column + 8 * (octet & 7) + (bit & 7))
     return np.concatenate(found_edges), np.concatenate(found_cuts)
 
 
@@ -127,7 +127,7 @@ def _chords(
     the positive part lies to its left.
     """
     crossing = np.concatenate([np.arange(len(edge))] * 2)
-    face = mesh.sides[edge].T.ravel()
+    face = paired_rows(mesh.sides, edge).T.ravel()
     ends = np.concatenate([~falls, falls])
     key = (face * n_cuts + cut[crossing]) * 2 + ends
     inside = np.flatnonzero(face >= 0)

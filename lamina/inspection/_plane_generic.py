@@ -7,7 +7,7 @@ import numpy as np
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._plane_crossings import Crossings, between, chains_of
-from ._plane_mesh import LayerFaces, Mesh, row_blocks
+from ._plane_mesh import LayerFaces, Mesh, paired_rows, row_blocks
 from ._plane_names import name_faces
 from ._region_layers import RegionLayer
 
@@ -58,7 +58,7 @@ def _place_vertices(
     mesh: Mesh, i: int, layer: RegionLayer, A: FloatArray, found: Crossings, *, values: bool
 ) -> None:
     """Append the crossings to the vertices: points, and for layers above what these need."""
-    a, b = mesh.edges[found.edge].T
+    a, b = paired_rows(mesh.edges, found.edge).T.copy()
     start, end = found.start[found.first], found.end[found.first]
     points = found.points
     inner = between(points, start, end, found.share_first)
@@ -105,7 +105,7 @@ def _fill_between(
 ) -> None:
     """Write rows between two rows each to ``out``."""
     for rows in row_blocks(out):
-        low, part = values[first[rows]], out[rows]
+        low, part = values.take(first[rows], axis=0), out[rows]
         np.take(values, last[rows], axis=0, out=part, mode="clip")  # "raise" makes a copy first
         part -= low
         part *= share[rows, None]

@@ -158,6 +158,12 @@ class Mesh:
         return (u, v, w) if w > 0 else (-u, -v, -w)
 
 
+def paired_rows(table: Array, rows: IntArray) -> Array:
+    """Return rows of a table of two columns of 8 bytes."""
+    # As complex numbers they are gathered at once, several times faster than as rows.
+    return table.view(np.complex128)[:, 0].take(rows).view(table.dtype).reshape(-1, 2)
+
+
 def row_blocks(table: Array, size: int = 2**16) -> Iterator[slice]:
     """Yield blocks of rows of about ``size`` numbers, which stay in cache while they are used."""
     step = max(1, size // max(1, table.shape[1]))

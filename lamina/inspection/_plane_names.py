@@ -15,7 +15,7 @@ import numpy as np
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._plane_crossings import Chains, Crossings
-from ._plane_mesh import OUTSIDE, Mesh
+from ._plane_mesh import OUTSIDE, Mesh, paired_rows
 
 _CUT = -2
 
@@ -32,10 +32,9 @@ def name_faces(
     number[-1] = OUTSIDE
 
     old = np.concatenate([mesh.sides, np.stack([found.chord_face] * 2, axis=1)])
-    pieces = np.diff(chains.first) + 1
-    sides = np.repeat(number[old], pieces, axis=0)
+    sides = paired_rows(number[old], of_line)
     at = np.flatnonzero(sides.ravel() == _CUT)
-    key = np.repeat(_line_keys(mesh, Z, found, chains, old), pieces, axis=0)
+    key = paired_rows(_line_keys(mesh, Z, found, chains, old), of_line)
     passed = np.arange(len(of_line)) - of_line
     key ^= chains.running[passed][:, None]
     group, n_groups = grouped(key.ravel()[at])
@@ -71,17 +70,16 @@ def _line_keys(
     return keys
 
 
-_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(bool)
-"""The bits of a byte; packbits puts the first cut into the highest."""
-
-
 def _hashes(words: Array, random: Array) -> Array:
     """Return the exclusive-or of the numbers of the positive cuts of each row, (V,)."""
     octets = words.view(np.uint8)
     full = np.zeros(octets.shape[1] * 8, dtype=np.uint64)
     full[: len(random)] = random
-    eights = full.reshape(-1, 1, 8)[: -(-len(random) // 8)]
-    tables = np.bitwise_xor.reduce(np.where(_BITS, eights, np.uint64(0)), axis=2)
+    eights = full.reshape(-1, 8)[: -(-len(random) // 8)]
+    # What each byte stands for, (w, 256); packbits puts the first cut into the highest bit.
+    tables = np.zeros((len(eights), 1), dtype=np.uint64)
+    for bit in range(7, -1, -1):
+        tables = np.concatenate([tables, tables ^ eights[:, bit, None]], axis=1)
     total = np.zeros(len(words), dtype=np.uint64)
     for j, table in enumerate(tables):
         total ^= table[octets[:, j]]
@@ -92,28 +90,33 @@ def grouped(keys: Array) -> tuple[IntArray, int]:
     """Return for random 64-bit keys a number each, 0 to n - 1, that equal keys share; and n.
 
     Each key is left in a table at the slot that its first bits name, which is several times
-    faster than to sort. The few keys that lose their slot to another one are sorted.
+    faster than to sort. The few keys that lose their slot to another one get slots by other bits.
     """
     width = max(8, len(keys).bit_length())
-    slot = (keys >> np.uint64(64 - width)).astype(np.intp)
+    slot = (keys >> np.uint64(64 - width)).view(np.int64)
     table = np.empty(2**width, dtype=np.uint64)
     table[slot] = keys
     lost = np.flatnonzero(table[slot] != keys)
     taken = np.zeros(2**width, dtype=bool)
     taken[slot] = True
-    number = np.cumsum(taken, dtype=np.int32)
-    groups = number[slot] - 1
-    n_groups = int(number[-1])
+    number = np.cumsum(taken, dtype=np.int32) - 1
+    groups = number[slot]
+    n_groups = int(number[-1]) + 1
     if lost.size:
-        kinds, inverse = np.unique(keys[lost], return_inverse=True)
-        groups[lost] = n_groups + inverse
-        n_groups += len(kinds)
+        # An odd factor keeps unequal keys unequal.
+        more, n_more = grouped(keys[lost] * _ODD)
+        groups[lost] = n_groups + more
+        n_groups += n_more
     return groups, n_groups
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""The golden ratio's digits: multiples of it look random."""
 
 
 def _mixed(numbers: IntArray) -> Array:
     """Return 64 bits for each whole number that look random (the finaliser of SplitMix64)."""
-    x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    x = (numbers.astype(np.uint64) + np.uint64(1)) * _ODD
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

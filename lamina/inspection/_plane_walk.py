@@ -127,7 +127,7 @@ def _values(given: FloatArray, below: RegionLayer | None, layer: RegionLayer) ->
             h = below.bend(h, below.distances(h))
         size = h if below is not None and below.rectifies else np.abs(h)
         np.maximum(largest, size.max(axis=0), out=largest)
-        a = h @ layer.W.T
+        a = np.matmul(h, layer.W.T, out=A[rows])
         a += layer.b
         z = a if same else layer.distances(a)[:, live]
         least = np.abs(z).min(axis=0, initial=np.inf)
@@ -135,7 +135,6 @@ def _values(given: FloatArray, below: RegionLayer | None, layer: RegionLayer) ->
             zeros |= _sums_of_zeros(layer, h, z, rows.start)
         np.minimum(nearest, least, out=nearest)
         octets[rows, : -(-n_live // 8)] = np.packbits(z > 0, axis=1)
-        A[rows] = a
         if not same:
             Z[rows] = z
     return _Values(A, Z, words, nearest, largest, zeros)
