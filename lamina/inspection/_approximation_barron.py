@@ -28,10 +28,15 @@ from lamina.nn import Network
 from ._approximation_arrays import outputs
 from ._axes import axes_or_new
 from ._balls import GaussianRadius
+from ._geometry_rows import generator
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+_LEAST_RADIUS = 1e-3
+"""In a smaller ball the function is flat, and hardly a drawn pair is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +138,8 @@ def barron_network(
     """
     d = check_integer("n_features", n_features, 1)
     n = check_integer("n_units", n_units, 1)
-    r = check_real("radius", radius, 0.0, open_minimum=True)
-    rng = np.random.default_rng(random_state)
-    return _drawn(d, n, r, rng)
+    r = check_real("radius", radius, _LEAST_RADIUS)
+    return _drawn(d, n, r, generator(random_state))
 
 
 def barron_rate(
@@ -195,7 +199,7 @@ def barron_rate(
     sizes = check_sizes("widths", widths)
     if len(set(sizes)) < 2:
         raise DataError(f"widths must hold at least two different numbers. Got {list(sizes)}.")
-    r = check_real("radius", radius, 0.0, open_minimum=True)
+    r = check_real("radius", radius, _LEAST_RADIUS)
     repeats = check_integer("n_repeats", n_repeats, 1)
     rng = np.random.default_rng(check_integer("random_state", random_state, 0))
     points = _in_ball(check_integer("n_points", n_points, 1), d, r, rng)

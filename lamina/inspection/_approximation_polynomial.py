@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamina._checks import check_integer, check_sizes
+from lamina._errors import DataError
 from lamina._typing import FloatArray, IntArray
 
 from ._approximation_arrays import Function, check_interval, values_of
@@ -137,6 +138,8 @@ def polynomial_exception(
     """
     p = check_integer("degree", degree, 1)
     sizes = check_sizes("widths", widths)
+    if not sizes:
+        raise DataError("widths must hold at least one number. Got none.")
     low, high = check_interval("interval", interval)
     x = np.linspace(low, high, check_integer("n_points", n_points, 2))
     target = values_of(function, x)

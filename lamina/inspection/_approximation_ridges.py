@@ -12,6 +12,7 @@ from lamina._errors import ParameterError
 from lamina._typing import FloatArray
 from lamina.nn import Activation
 
+from ._arrays import lengths
 from ._as_network import as_network
 from ._axes import axes_or_new
 
@@ -73,9 +74,12 @@ class RidgesResult:
         told = f", {constant} of them constant" if constant else ""
         size = np.abs(self.weights) * self.steepness
         unit = int(size.max(axis=0).argmax())
+        text = f"Sum of {n_units} ridge functions ({self.activation}) of {n_features} inputs{told}"
+        if constant == n_units:
+            return f"{text}."
         return (
-            f"Sum of {n_units} ridge functions ({self.activation}) of {n_features} inputs{told}; "
-            f"the largest is unit {unit}, bending at {self.offsets[unit]:.4g} along its direction."
+            f"{text}; the largest is unit {unit}, bending at {self.offsets[unit]:.4g} along its "
+            "direction."
         )
 
     def plot(self, ax: Axes | None = None, *, output: int = 0) -> Axes:
@@ -129,7 +133,7 @@ def ridges(net: Any) -> RidgesResult:
             f"Got sizes {network.sizes}, and {network.activations[-1].name!r} after the outputs."
         )
     (W, b), (V, c) = network.layers()
-    length = np.linalg.norm(W, axis=1)
+    length = lengths(W)
     varies = length > 0
     safe = np.where(varies, length, 1.0)
     bends = _slope_change(network.activations[0], network.slopes[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 from lamina._checks import shown
 from lamina._errors import DataError
@@ -17,16 +18,43 @@ _SUM_ROUNDING = 1e-3
 
 def numbers(name: str, value: Any) -> FloatArray:
     """Return ``value`` as finite float64, or a sentence that names the first wrong place."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"{name} must hold numbers. Got {shown(value)}.") from None
+    array = _as_float64(name, value)
     wrong = ~np.isfinite(array)
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f" in row {place[0]}" if place else ""
         raise DataError(f"{name} must be finite numbers. Got {array[place]}{where}.")
     return array
+
+
+def _as_float64(name: str, value: Any) -> FloatArray:
+    """Return float64 on the CPU; nothing masked, complex or dated passes for a number."""
+    if isinstance(value, torch.Tensor):
+        if value.device.type == "meta":
+            raise DataError(f"{name} must hold numbers. Got a tensor on the device 'meta'.")
+        # Not np.asarray: it knows no bfloat16, other device, or tensor with a gradient.
+        value = value.detach().cpu().to_dense()
+        value = (value if value.is_complex() else value.double()).numpy()
+    try:
+        raw = np.asanyarray(value)
+        if value is None or raw.dtype.kind in "mM":  # would become nan, or a count of days
+            raise TypeError
+        array = raw.real.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise DataError(f"{name} must hold numbers. Got {shown(value)}.") from None
+    if np.iscomplexobj(raw):
+        raise DataError(f"{name} must hold real numbers. Got complex ones.")
+    if isinstance(raw, np.ma.MaskedArray):
+        array = np.ma.filled(array, np.nan)
+    return np.asarray(array, dtype=np.float64)
+
+
+def lengths(rows: FloatArray) -> FloatArray:
+    """Return the Euclidean length of each row (N,), of numbers as large or small as they come."""
+    largest: FloatArray = np.abs(rows).max(axis=1, initial=0.0)
+    safe = np.where(largest > 0, largest, 1.0)
+    found: FloatArray = largest * np.linalg.norm(rows / safe[:, None], axis=1)
+    return found
 
 
 def column(name: str, value: Any) -> FloatArray:

@@ -20,6 +20,10 @@ def as_network(net: Any, name: str = "net") -> Network:
             f"{name} must be a Network or a torch module that Network.from_torch reads. "
             f"Got {shown(net) if not cure else type(net).__name__}.{cure}"
         )
+    for part in net.parameters():
+        if part.device.type == "meta" or part.is_complex():
+            what = "complex ones" if part.is_complex() else "none: they are on the device 'meta'"
+            raise ParameterError(f"{name} must have weights of real numbers. Got {what}.")
     network = Network.from_torch(net).to(device="cpu", dtype=torch.float64)
     slopes = network.slopes
     for i, (W, b) in enumerate(zip(network.weights, network.biases, strict=True)):

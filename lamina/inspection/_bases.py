@@ -198,10 +198,11 @@ class KernelBasis:
         if self.kernel == "polynomial":
             inner: FloatArray = (rows / self.width) @ (self.centres / self.width).T
             return (1 + inner) ** self.degree
-        away = cdist(rows / self.width, self.centres / self.width)
-        if self.kernel == "gaussian":
-            return np.exp(-0.5 * away**2)
-        return np.exp(-away) if self.kernel == "laplacian" else 1 / np.hypot(1.0, away)
+        with np.errstate(over="ignore"):  # a distance beyond float64 has a kernel of 0
+            away = cdist(rows, self.centres) / self.width
+            if self.kernel == "gaussian":
+                return np.exp(-0.5 * away**2)
+            return np.exp(-away) if self.kernel == "laplacian" else 1 / np.hypot(1.0, away)
 
 
 def _check_size(n_rows: int, n_columns: int) -> None:

@@ -13,7 +13,7 @@ from lamina._typing import Array, FloatArray, IntArray
 
 from ._arrays import class_numbers
 from ._axes import axes_or_new
-from ._bases_counts import cell_numbers, grid_ends
+from ._bases_counts import MOST_BINS, cell_numbers, grid_ends
 from ._geometry_rows import matrix
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def cell_vote(
     ['a', None, 'b']
     """
     rows = matrix(X)
-    k = check_integer("n_bins", n_bins, 1)
+    k = check_integer("n_bins", n_bins, 1, MOST_BINS)
     labels = np.asarray(y)
     if labels.shape != (len(rows),):
         raise DataError(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+MOST_BINS = 2**53
+"""Bins on an axis that float64 can tell apart."""
+
 MOST_NUMBERS = 100_000_000
 """Numbers in an array beyond which a basis is not written out."""
 
@@ -243,7 +246,7 @@ def cells_occupied(
     (2, 4, 0.5)
     """
     rows = matrix(X)
-    k = check_integer("n_bins", n_bins, 1)
+    k = check_integer("n_bins", n_bins, 1, MOST_BINS)
     low, high = grid_ends(rows, bounds)
     n, D = rows.shape
     n_occupied = len(np.unique(cell_numbers(rows, low, high, k), axis=0))

@@ -16,7 +16,7 @@ from ._dimension import DimensionResult, doubts, from_many, from_two, warn_of_do
 from ._dimension_neighbours import nearest
 from ._geometry_components import ComponentsResult, principal_components
 from ._geometry_distances import DistancesResult, distance_concentration
-from ._geometry_rows import centred, distinct, drawn, enough, generator, matrix
+from ._geometry_rows import centred, check_shares, distinct, drawn, enough, generator, matrix
 from ._geometry_surrogates import gaussian_surrogate, shuffled_surrogate
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def geometry(
     enough(len(first), len(given), 2)
     rows = given[first]
     used = rows[drawn(len(rows), limit, generator(seed))]
-    wanted = [shares] if isinstance(shares, (int, float)) else list(shares)
+    wanted = check_shares(shares)
 
     def measured(data: FloatArray) -> tuple[ComponentsResult, DistancesResult]:
         near = distance_concentration(data, n_queries=n_queries, random_state=seed)

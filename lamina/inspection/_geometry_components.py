@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lamina._errors import ParameterError
 from lamina._typing import FloatArray
 
 from ._axes import axes_or_new
-from ._geometry_rows import centred, check_share, matrix
+from ._geometry_rows import centred, check_shares, matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +29,9 @@ class ComponentsResult:
     counts : dict of float to int
         Components that hold each share of the variance.
     variances : ndarray of shape (n_components,)
-        Variance along each component, falling, in squared units of ``X``.
+        Variance along each component, falling, in squared units of ``X``; infinite beyond float64.
+    cumulative : ndarray of shape (n_components,)
+        Share of the variance held by the first 1, 2, … components.
     participation_ratio : float
         (Σ v)² / Σ v² of the variances v: how many equal ones would be as spread.
     n_features : int
@@ -39,13 +40,9 @@ class ComponentsResult:
 
     counts: dict[float, int]
     variances: FloatArray
+    cumulative: FloatArray
     participation_ratio: float
     n_features: int
-
-    @property
-    def cumulative(self) -> FloatArray:
-        """Share of the variance held by the first 1, 2, … components."""
-        return _cumulative(self.variances)
 
     def summary(self) -> str:
         """Return the counts in one line."""
@@ -109,11 +106,7 @@ def principal_components(
     >>> principal_components(X, (0.9, 1.0)).counts
     {0.9: 1, 1.0: 2}
     """
-    one = isinstance(shares, (int, float))
-    wanted = [shares] if one else list(shares)  # type: ignore[arg-type]
-    if not wanted:
-        raise ParameterError("shares must hold at least one number. Got none.")
-    checked = [check_share("shares", share) for share in wanted]
+    checked = check_shares(shares)
     rows, scale = centred(matrix(X, 2))
     small = rows.T @ rows if rows.shape[1] <= rows.shape[0] else rows @ rows.T
     squares = np.clip(np.linalg.eigvalsh(small)[::-1], 0.0, None)
@@ -123,9 +116,11 @@ def principal_components(
         variances = squares / (len(rows) - 1) * scale * scale
     total = squares.sum()
     ratio = float(total**2 / (squares @ squares)) if total > 0 else 0.0
-    reached = _cumulative(squares) + _ROUNDING
-    counts = {share: int(np.argmax(reached >= share)) + 1 if total > 0 else 0 for share in checked}
-    return ComponentsResult(counts, variances, ratio, rows.shape[1])
+    # Of the scaled rows, whose squares stay within float64 where the variances may not.
+    running = _cumulative(squares)
+    enough = running + _ROUNDING
+    counts = {share: int(np.argmax(enough >= share)) + 1 if total > 0 else 0 for share in checked}
+    return ComponentsResult(counts, variances, running, ratio, rows.shape[1])
 
 
 def _cumulative(variances: FloatArray) -> FloatArray:

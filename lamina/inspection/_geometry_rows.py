@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from ._arrays import numbers
 
 def matrix(X: Any, minimum: int = 1, name: str = "X") -> FloatArray:
     """Return finite float64 numbers (N, D) with at least ``minimum`` rows."""
-    if isinstance(X, np.ndarray) and np.iscomplexobj(X):  # would be cut with a warning
-        raise DataError(f"{name} must hold real numbers. Got complex ones.")
     rows = numbers(name, X)
     if rows.ndim != 2 or rows.shape[0] < minimum or rows.shape[1] < 1:
         some = "one row" if minimum == 1 else f"{minimum} rows"
@@ -73,6 +72,15 @@ def drawn(n_rows: int, n_wanted: int, rng: np.random.Generator) -> IntArray:
     if n_wanted >= n_rows:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, n_wanted, replace=False))
+
+
+def check_shares(value: Any) -> list[float]:
+    """Return shares of the variance as a list, from one number or several."""
+    several = isinstance(value, Iterable) and getattr(value, "ndim", 1) > 0
+    given = list(value) if several else [value]
+    if not given:
+        raise ParameterError("shares must hold at least one number. Got none.")
+    return [check_share("shares", share) for share in given]
 
 
 def check_share(name: str, value: Any) -> float:

@@ -15,6 +15,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import FloatArray
 from lamina.nn import Network
 
+from ._arrays import lengths
 from ._as_network import as_network
 from ._axes import axes_or_new
 from ._memory import MemoryResult, memory
@@ -322,12 +323,12 @@ def _records(net: Network, found: list[_Sums], n: int) -> tuple[GradientLayer, .
             GradientLayer(
                 layer=i + 1,
                 activation=net.activations[i].spec,
-                norm=float(np.linalg.norm(rows)),
-                weight_norm=float(np.linalg.norm(own)),
+                norm=float(lengths(rows.reshape(1, -1))[0]),
+                weight_norm=float(lengths(own.reshape(1, -1))[0]),
                 signal=signal,
                 from_weights=_ratio(reached, above),
                 from_slopes=_ratio(signal, reached) if i + 1 < len(found) else float("nan"),
-                unit_norm=np.linalg.norm(rows, axis=1),
+                unit_norm=lengths(rows),
                 unit_slope=sums.slope.numpy() / n,
                 unit_passed=np.divide(
                     after, before, out=np.full(len(after), np.nan), where=before > 0

@@ -14,6 +14,8 @@ from lamina._typing import FloatArray
 from lamina.nn import Network
 
 from ._as_network import as_network
+from ._line import certainty
+from ._line_walk import Unit
 from ._lipschitz_slice import largest_on_slice
 from ._units_blocks import Block, blocks, data_matrix
 from ._units_slopes import largest_slopes
@@ -43,6 +45,11 @@ class LipschitzResult:
         but for rounding; along the slice only, so that it is a bound from below elsewhere.
     slice : str
         What kind of slice: "line", "plane" or nothing.
+    certain : bool
+        Whether `on_slice` rests on regions that are certain. If not, rounding may have hidden a
+        region, and the rate with it: `on_slice` is then a bound from below even on the slice.
+    doubtful : tuple of (layer, unit)
+        The units that make the regions uncertain; layers from 1, units from 0.
     """
 
     upper: float
@@ -52,12 +59,14 @@ class LipschitzResult:
     n_points: int
     on_slice: float | None
     slice: str
+    certain: bool = True
+    doubtful: tuple[Unit, ...] = ()
 
     @property
     def gap(self) -> float:
-        """The upper bound over the largest rate found; NaN where none was looked for."""
+        """The upper bound over the largest rate found; NaN without one that is finite."""
         found = max(self.lower or 0.0, self.on_slice or 0.0)
-        return self.upper / found if found else float("nan")
+        return self.upper / found if found and np.isfinite(self.upper) else float("nan")
 
     def summary(self) -> str:
         """Return each number with what it is a bound of."""
@@ -68,8 +77,11 @@ class LipschitzResult:
                 f"lower bound, largest Jacobian norm at {self.n_points} points: {self.lower:.6g}"
             )
         if self.on_slice is not None:
-            lines.append(f"exact on the {self.slice} alone: {self.on_slice:.6g}")
-        if self.lower is not None or self.on_slice is not None:
+            kind = "exact" if self.certain else "lower bound"
+            lines.append(f"{kind} on the {self.slice} alone: {self.on_slice:.6g}")
+            if not self.certain:
+                lines.append(certainty(self.certain, self.doubtful))
+        if not np.isnan(self.gap):
             lines.append(f"the upper bound is at most {self.gap:.4g} times the true constant")
         return "\n".join(lines)
 
@@ -87,7 +99,7 @@ def lipschitz(
 
     which is often far too large [1]_; from below the norm of any Jacobian. The two are labelled,
     and neither stands for the constant itself. On a line or in a plane whose linear regions are
-    known, the largest norm of their affine maps is exact.
+    known, the largest norm of their affine maps is exact, as far as the regions are certain.
 
     Parameters
     ----------
@@ -96,7 +108,7 @@ def lipschitz(
     X : array-like of shape (n_samples, n_features), default=None
         Points for the lower bound. One on a kink, where there is no Jacobian, is moved a little.
     regions : result of `regions_on_line` or `regions_in_plane` of this network, default=None
-        The slice.
+        The slice. Their doubt, if any, is carried over to ``certain`` and ``doubtful``.
     max_points : int, default=200
         Of more rows in ``X`` so many are taken, evenly spaced.
 
@@ -135,9 +147,18 @@ def lipschitz(
         norms = jacobian_norms(network, points)
         best, n_points = int(norms.argmax()), len(points)
         lower, at = float(norms[best]), points[best]
-    on_slice, kind = (None, "") if regions is None else largest_on_slice(network, regions)
-    upper = float(np.prod(factors)) * (1 + _ROUNDING)
-    return LipschitzResult(upper, factors, lower, at, n_points, on_slice, kind)
+    with np.errstate(over="ignore"):
+        upper = _product(factors) * (1 + _ROUNDING)
+    if regions is None:
+        return LipschitzResult(upper, factors, lower, at, n_points, None, "")
+    found = largest_on_slice(network, regions)
+    doubt = regions.certain, regions.doubtful
+    return LipschitzResult(upper, factors, lower, at, n_points, *found, *doubt)
+
+
+def _product(factors: tuple[float, ...]) -> float:
+    """Return a product in which a layer of zeros stops even an infinite slope."""
+    return 0.0 if 0.0 in factors else float(np.prod(factors))
 
 
 def _factor(net: Network, i: int) -> float:

@@ -105,7 +105,10 @@ class MatchResult:
         axes.set_xlabel("share of units")
         axes.set_ylabel("cosine of incoming weights")
         axes.set_ylim(-1.05, 1.05)
-        axes.legend()
+        if self.similarity:
+            axes.legend()
+        else:
+            axes.set_title("no hidden units to match")
         return axes
 
 

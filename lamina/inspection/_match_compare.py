@@ -10,6 +10,7 @@ import numpy as np
 from lamina._errors import ParameterError
 from lamina._typing import FloatArray
 
+from ._arrays import lengths
 from ._as_network import as_network
 from ._axes import axes_or_new
 from ._match import MatchResult, match
@@ -57,13 +58,13 @@ class CompareResult:
             f"On {self.n_samples} rows outputs differ by {self.rms_difference:.3g} (root mean "
             f"square), {share:.1%} of their spread, and by {self.max_difference:.3g} at most. "
         )
-        same = ", ".join(f"{x:.3f}" for x in np.diagonal(self.cka))
+        same = ", ".join(map(_told, np.diagonal(self.cka)))
         text += f"Alignment of representations by hidden layer: {same or 'none'}."
         if self.matched is not None and self.unit_correlation is not None:
             text += (
                 f" Distance of parameters {self.matched.distance_before:.3g}, matched "
                 f"{self.matched.distance_after:.3g}; median correlation of matched units: "
-                + ", ".join(f"{_median(r):.3f}" for r in self.unit_correlation)
+                + ", ".join(_told(_median(r)) for r in self.unit_correlation)
                 + "."
             )
         return text
@@ -79,6 +80,11 @@ class CompareResult:
         axes.set_xlabel("hidden layer of b")
         axes.set_ylabel("hidden layer of a")
         return axes
+
+
+def _told(number: float) -> str:
+    """Return an alignment or a correlation as text; NaN means that something is constant."""
+    return "constant" if np.isnan(number) else f"{number:.3f}"
 
 
 def _median(values: FloatArray) -> float:
@@ -137,19 +143,20 @@ def compare(a: Any, b: Any, X: Any) -> CompareResult:
     inputs = data_matrix(one, X, minimum=2)
     outputs = finite_outputs(one, inputs), finite_outputs(two, inputs)
     gap = outputs[0] - outputs[1]
-    hidden = [[_centred(h) for h in net.hidden(inputs)] for net in (one, two)]
+    hidden = [[_unit_size(_centred(h)) for h in net.hidden(inputs)] for net in (one, two)]
     same_form = one.sizes == two.sizes and one.activations == two.activations
     matched = match(a, b) if same_form else None
     correlations = None
     if matched is not None:
         partners = as_network(matched.network).hidden(inputs)
         correlations = tuple(
-            _correlation(h, _centred(g)) for h, g in zip(hidden[0], partners, strict=True)
+            _correlation(h, _unit_size(_centred(g)))
+            for h, g in zip(hidden[0], partners, strict=True)
         )
     return CompareResult(
-        rms_difference=float(np.sqrt(np.square(gap).mean())),
+        rms_difference=_root_mean_square(gap),
         max_difference=float(np.abs(gap).max()),
-        rms_output=float(np.sqrt(np.square(_centred(outputs[0])).mean())),
+        rms_output=_root_mean_square(_centred(outputs[0])),
         cka=np.array([[_alignment(h, g) for g in hidden[1]] for h in hidden[0]]).reshape(
             len(hidden[0]), len(hidden[1])
         ),
@@ -163,6 +170,16 @@ def _centred(h: FloatArray) -> FloatArray:
     """Return columns (N, H) less their means; a column that is constant becomes exactly 0."""
     centred: FloatArray = h - h.mean(axis=0)
     return np.where(np.ptp(h, axis=0) == 0, 0.0, centred)
+
+
+def _unit_size(h: FloatArray) -> FloatArray:
+    """Return numbers over their largest; alignment and correlation know no scale."""
+    return h / (np.abs(h).max() or 1.0)
+
+
+def _root_mean_square(values: FloatArray) -> float:
+    """Return the root mean square of numbers whose squares may leave float64."""
+    return float(lengths(values.reshape(1, -1))[0] / np.sqrt(values.size))
 
 
 def _alignment(h: FloatArray, g: FloatArray) -> float:
@@ -180,6 +197,7 @@ def _alignment(h: FloatArray, g: FloatArray) -> float:
 
 def _correlation(h: FloatArray, g: FloatArray) -> FloatArray:
     """Return the correlation of each pair of centred columns (H,), NaN for a constant one."""
-    size = np.sqrt(np.square(h).sum(axis=0) * np.square(g).sum(axis=0))
-    products: FloatArray = (h * g).sum(axis=0)
-    return np.where(size == 0, np.nan, products / np.where(size == 0, 1.0, size))
+    sizes = lengths(h.T), lengths(g.T)
+    constant = (sizes[0] == 0) | (sizes[1] == 0)
+    h, g = (x / np.where(constant, 1.0, size) for x, size in zip((h, g), sizes, strict=True))
+    return np.where(constant, np.nan, (h * g).sum(axis=0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lamina._checks import check_integer, shown
-from lamina._errors import ParameterError
+from lamina._errors import DataError, ParameterError
 from lamina._typing import FloatArray, IntArray
 from lamina.nn import Network
 
@@ -316,7 +316,7 @@ def sample_inputs(layers: Layers, X: Any, n_inputs: int) -> FloatArray:
         return np.random.default_rng(0).standard_normal((n_inputs, n_features))
     inputs = numbers("X", X)
     if inputs.ndim != 2 or inputs.shape[1] != n_features or not len(inputs):
-        raise ParameterError(
+        raise DataError(
             f"X must have shape (n_inputs, {n_features}) with at least one row. "
             f"Got {shown(inputs.shape)}."
         )

@@ -88,18 +88,23 @@ def network_of(layers: Layers, dtype: torch.dtype | None = None) -> Network:
 
 
 def outputs_of(layers: Layers, X: FloatArray) -> FloatArray:
-    """Return raw outputs (N, Q) in float64, without the cost of making a network."""
+    """Return finite raw outputs (N, Q) in float64, without the cost of making a network."""
     h = X
-    for i, activation in enumerate(layers.activations):
-        slopes = layers.slopes[i]
-        told = None if slopes is None else torch.from_numpy(slopes)
-        h = values_of(activation, h @ layers.weights[i].T + layers.biases[i], told)
-    return h
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i, activation in enumerate(layers.activations):
+            slopes = layers.slopes[i]
+            told = None if slopes is None else torch.from_numpy(slopes)
+            h = values_of(activation, h @ layers.weights[i].T + layers.biases[i], told)
+    return _finite(h)
 
 
 def finite_outputs(network: Network, X: FloatArray) -> FloatArray:
     """Return raw outputs (N, Q), or say that they leave float64."""
-    outputs: FloatArray = network.predict_raw(X)
+    return _finite(network.predict_raw(X))
+
+
+def _finite(outputs: FloatArray) -> FloatArray:
+    """Return outputs (N, Q), or say which leave float64."""
     if not np.isfinite(outputs).all():
         wrong = int(np.flatnonzero(~np.isfinite(outputs).all(axis=1))[0])
         raise DataError(
@@ -149,6 +154,8 @@ def blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 
 def apply_matrix(layers: Layers, i: int, matrix: FloatArray) -> None:
     """Multiply the pre-activations of a linear hidden layer by an invertible matrix."""
-    layers.weights[i] = matrix @ layers.weights[i]
-    layers.biases[i] = matrix @ layers.biases[i]
+    # What leaves float64 is refused where a network is made of the arrays.
+    with np.errstate(over="ignore", invalid="ignore"):
+        layers.weights[i] = matrix @ layers.weights[i]
+        layers.biases[i] = matrix @ layers.biases[i]
     layers.weights[i + 1] = np.linalg.solve(matrix.T, layers.weights[i + 1].T).T

@@ -11,6 +11,7 @@ from lamina._checks import check_integer, check_real
 from lamina._typing import FloatArray, IntArray
 from lamina.nn import Network
 
+from ._arrays import lengths
 from ._axes import BLUE, GREY, axes_or_new
 from ._match_arrays import compare_arrays, gathered
 from ._symmetry_count import sample_inputs
@@ -88,7 +89,8 @@ def twin(
     net : Network or torch module
         A feedforward network.
     log_scale : float, default=0.5
-        Standard deviation of the logarithm of the factors. Only used where a scale is free.
+        Standard deviation of the logarithm of the factors, at most 100. Only used where a scale is
+        free.
     random_state : int, default=0
         Seed.
     n_inputs : int, default=1000
@@ -107,7 +109,7 @@ def twin(
     >>> result.distance > 1, result.max_change < 1e-12
     (True, True)
     """
-    spread = check_real("log_scale", log_scale, 0.0)
+    spread = check_real("log_scale", log_scale, 0.0, 100.0)
     n = check_integer("n_inputs", n_inputs, 1)
     rng = np.random.default_rng(check_integer("random_state", random_state, 0))
     layers = layers_of(net)
@@ -121,7 +123,7 @@ def twin(
     return TwinResult(
         network=network,
         distance=compare_arrays(layers, other).distance,
-        norm=float(np.linalg.norm(layers.parameters())),
+        norm=float(lengths(layers.parameters()[None])[0]),
         max_change=float(np.abs(outputs[..., 0] - outputs[..., 1]).max()),
         n_inputs=n,
         orders=tuple(orders),

@@ -14,6 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.nn import Activation, Network
 
+from ._arrays import lengths
 from ._as_network import as_network
 from ._axes import axes_or_new
 from ._units_blocks import Block, blocks, data_matrix
@@ -317,7 +318,7 @@ def _record(
         constant=constant,
         twin=twin,
         opposite=opposite,
-        moved=None if start is None else np.linalg.norm(rows - _incoming(start, i), axis=1),
+        moved=None if start is None else lengths(rows - _incoming(start, i)),
     )
 
 

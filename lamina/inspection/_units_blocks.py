@@ -60,7 +60,7 @@ def blocks(net: Network, X: FloatArray) -> Iterator[Block]:
     Raises
     ------
     DataError
-        If a pre-activation is not finite.
+        If a pre-activation is not finite, or its square is not.
     """
     height = max(1, _ENTRIES // max(net.sizes))
     for start in range(0, len(X), height):
@@ -72,9 +72,12 @@ def _block(net: Network, inputs: Tensor, rows: slice) -> Block:
     before: list[Tensor] = net.preactivations(inputs)
     after, slopes = [], []
     for i, (a, activation) in enumerate(zip(before, net.activations, strict=True)):
-        if not torch.isfinite(a.sum()) and not torch.isfinite(a).all():
+        if not torch.isfinite(torch.linalg.vector_norm(a)):
+            what = "infinite or undefined ones"
+            if torch.isfinite(a).all():
+                what = f"ones as large as {a.abs().max().item():.3g}"
             raise DataError(
-                f"X must give finite pre-activations. Got infinite or undefined ones in layer "
+                f"X must give finite pre-activations, squared too. Got {what} in layer "
                 f"{i + 1}. Scale X to a spread of about 1."
             )
         learned = net.slopes[i]

@@ -264,3 +264,29 @@ def test_singular_values_are_drawn_beside_the_largest():
         np.testing.assert_allclose(line.get_ydata(), expected)
     zero = rank(Network.from_arrays([(np.zeros((3, 2)), np.zeros(3))]))
     zero.plot().figure.canvas.draw()
+
+
+def test_doubt_about_regions_is_carried_over(monkeypatch):
+    layers = [([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [-0.1, -0.2, -0.3]), ([[1.0] * 3], [0.0])]
+    network, window = Network.from_arrays(layers), ((-1, 1), (-1, 1))
+    for doubted in (False, True):
+        if doubted:
+            monkeypatch.setattr("lamina.inspection._region_exact.ALLOWANCE", 0)
+        line = regions_on_line(network, [0.1, 0.0], [0.1, 0.4])
+        for regions in (line, regions_in_plane(network, window)):
+            found = lipschitz(network, regions=regions)
+            assert (found.certain, found.doubtful) == (regions.certain, regions.doubtful)
+            assert found.certain != doubted
+            kind = "lower bound" if doubted else "exact"
+            assert f"{kind} on the {found.slice} alone" in found.summary()
+            assert ("unit 2 of layer 1" in found.summary()) == doubted
+
+
+def test_a_function_without_slope_has_no_gap_to_tell():
+    flat = Network.from_arrays([(np.zeros((4, 2)), np.zeros(4)), (np.ones((1, 4)), [0.0])])
+    step = Network((2, 4, 1), "step", random_state=0)
+    for network in (flat, step):
+        result = lipschitz(network, np.eye(2))
+        assert np.isnan(result.gap)
+        assert "times the true constant" not in result.summary()
+    assert lipschitz(flat).upper == 0.0
