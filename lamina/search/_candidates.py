@@ -110,5 +110,5 @@ class Candidate:
 
 def mean_score(outcomes: Iterable[Outcome], metric: str) -> float:
     """Return the mean of a score over folds; NaN if there is none."""
-    scores = [outcome.scores[metric] for outcome in outcomes]
+    scores = [outcome.scores.get(metric, math.nan) for outcome in outcomes]
     return float(np.mean(scores)) if scores else math.nan

@@ -34,12 +34,14 @@ def make_shards(candidates: Sequence[Sequence[int]]) -> list[Shard]:
 
     They depend on nothing else, so that every process makes the same.
     """
-    shards: list[Shard] = []
+    parts = []
     for fold, own in enumerate(candidates):
         n_parts = math.ceil(len(own) / SHARD_SIZE)
-        for part in np.array_split(np.asarray(own, dtype=np.int64), n_parts) if n_parts else []:
-            shards.append(Shard(len(shards), fold, tuple(part.tolist())))
-    return shards
+        cut = np.array_split(np.asarray(own, dtype=np.int64), n_parts) if n_parts else []
+        parts += [(i, fold, tuple(part.tolist())) for i, part in enumerate(cut)]
+    # All folds of some candidates come before the others, so that a search that is stopped
+    # knows some of them in full.
+    return [Shard(number, fold, part) for number, (_, fold, part) in enumerate(sorted(parts))]
 
 
 def pause_after(rung: int, min_epochs: int, factor: float | None) -> int | None:

@@ -23,11 +23,12 @@ TRAIN = "train_"
 
 def all_score_names(candidates: Sequence[Candidate], asked: Sequence[str]) -> list[str]:
     """Return the names of all scores; those of a user's own scorer are known by what it said."""
-    found = dict.fromkeys(asked)
+    found = dict[str, None]()
     for candidate in candidates:
         for outcome in candidate.outcomes.values():
-            found |= dict.fromkeys(n for n in outcome.scores if not n.startswith(TRAIN))
-    return list(found)
+            if outcome.end in ("finished", "paused"):
+                found |= dict.fromkeys(n for n in outcome.scores if not n.startswith(TRAIN))
+    return list(found or asked)
 
 
 def as_sklearn(
