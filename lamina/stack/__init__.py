@@ -3,6 +3,7 @@
 from ._checkpoint import Checkpoint
 from ._extension import EngineInfo, engine_info
 from ._member import Member
+from ._network_engine import NetworkEngine
 from ._optimizers import (
     LBFGS,
     OPTIMIZERS,
@@ -44,6 +45,7 @@ __all__ = [
     "Member",
     "MemberState",
     "Muon",
+    "NetworkEngine",
     "OneCycle",
     "Optimizer",
     "RMSprop",

@@ -31,8 +31,15 @@ def largest_product(groups: Sequence[Group]) -> int:
 @contextmanager
 def threads_for(groups: Sequence[Group]) -> Iterator[None]:
     """Use one thread for small work, the caller's number otherwise, and put it back after."""
+    with one_thread(largest_product(groups) < SMALL):
+        yield
+
+
+@contextmanager
+def one_thread(small: bool) -> Iterator[None]:
+    """Use one thread within the block if the work is small, and put the number back after."""
     before = torch.get_num_threads()
-    if before == 1 or largest_product(groups) >= SMALL:
+    if before == 1 or not small:
         yield
         return
     torch.set_num_threads(1)
