@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import shutil
 import signal
@@ -147,7 +148,7 @@ def worker(path, name, seconds=0.01, most=2, lease=30.0):
 
 def test_two_processes_share_a_search_and_do_nothing_twice(open_file, tmp_path):
     both = [worker(tmp_path / "search.db", name) for name in ("one", "two")]
-    told = [process.communicate(timeout=60) for process in both]
+    told = [process.communicate(timeout=200) for process in both]
     assert [error for _, error in told] == ["", ""]
     shards = [[int(line) for line in text.split()[1:]] for text, _ in told]
     assert sorted(shards[0] + shards[1]) == list(range(30))
@@ -165,7 +166,7 @@ def test_shards_of_a_killed_process_are_free_at_once_and_its_results_stay(open_f
     survivor = open_file()
     assert survivor.claim("s", 8, 9) == []
     victim.send_signal(signal.SIGKILL)
-    victim.communicate(timeout=60)
+    victim.communicate(timeout=200)
     assert lines[-1] == "5\n"
     done = survivor.done("s")
     assert done >= {0, 1, 2, 3}
@@ -198,12 +199,26 @@ def test_who_was_taken_for_dead_goes_on_with_what_nobody_took(open_file):
     assert quick.claim("s", 4, 9) == [3]  # 1 is slow's again
 
 
-def test_a_closed_or_forgotten_ledger_holds_nothing(open_file):
+def test_a_closed_ledger_holds_nothing(open_file):
     first, second = open_file(), open_file()
     first.claim("s", 2, 1)
     first.close()
     assert second.claim("s", 2, 2) == [0, 1]
-    assert "lamina-heart" not in {t.name for t in threading.enumerate() if t is second._heart}
+
+
+def test_the_heart_of_a_closed_or_forgotten_ledger_stops(open_file, tmp_path):
+    forgotten = open_ledger(tmp_path / "search.db", "f" * 40, 0, {})
+    closed = open_file()
+    threads = []
+    for ledger in (forgotten, closed):
+        ledger.claim("s", 2, 1)
+        threads.append(ledger._heart._thread)
+    assert [thread.is_alive() for thread in threads] == [True, True]
+    forgotten._database.close()
+    del ledger, forgotten
+    gc.collect()
+    closed.close()
+    assert [thread.is_alive() for thread in threads] == [False, False]
 
 
 def test_a_lock_that_others_hold_is_waited_for(open_file, tmp_path):
