@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         load,
         save,
     )
-    from lamina.nn import Network
+    from lamina.nn import GraphNetwork, Network
     from lamina.search import StackedSearchCV
 
 __version__ = "0.1.0"
@@ -43,6 +43,7 @@ _HOMES = {
     "DataError": "lamina._errors",
     "DivergedError": "lamina._errors",
     "FileError": "lamina._errors",
+    "GraphNetwork": "lamina.nn",
     "LaminaError": "lamina._errors",
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
@@ -66,6 +67,7 @@ __all__ = [
     "DataError",
     "DivergedError",
     "FileError",
+    "GraphNetwork",
     "LaminaError",
     "MLPClassifier",
     "MLPRegressor",

@@ -14,6 +14,7 @@ from lamina._files import read_model, write_model
 from lamina._typing import Array, Path
 
 KINDS = {
+    "GraphNetwork": "lamina.nn",
     "Network": "lamina.nn",
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
@@ -56,7 +57,7 @@ def save(model: object, path: Path) -> None:
 
     Parameters
     ----------
-    model : Network or an estimator of lamina.estimators
+    model : Network, GraphNetwork or an estimator of lamina.estimators
         The model. An estimator has to be fitted.
     path : str or path-like
         The folder to write. Missing parents are made; a saved model in its place is replaced;
@@ -105,7 +106,7 @@ def load(path: Path) -> Any:
 
     Returns
     -------
-    Network or an estimator of lamina.estimators
+    Network, GraphNetwork or an estimator of lamina.estimators
         The model, ready to predict.
 
     Raises

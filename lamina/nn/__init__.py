@@ -5,7 +5,9 @@ from ._activations import ACTIVATIONS, get_activation
 from ._conversion import ActivationLayer
 from ._counting import count_parameters
 from ._equivalents import logistic_to_tanh, tanh_to_logistic
-from ._graph_form import GraphForm, graph_form, network_from_graph
+from ._graph_engine import GraphEngine
+from ._graph_network import GraphNetwork
+from ._graph_passes import GraphBuffers, GraphParameters
 from ._initialisation import (
     INITIALISATIONS,
     Gaussian,
@@ -35,7 +37,10 @@ __all__ = [
     "Activation",
     "ActivationLayer",
     "Gaussian",
-    "GraphForm",
+    "GraphBuffers",
+    "GraphEngine",
+    "GraphNetwork",
+    "GraphParameters",
     "HardTanh",
     "Identity",
     "Initialisation",
@@ -63,11 +68,9 @@ __all__ = [
     "forward_with_constant_unit",
     "get_activation",
     "get_initialisation",
-    "graph_form",
     "initialise",
     "logistic_to_tanh",
     "nested_sums",
-    "network_from_graph",
     "or_neuron",
     "step_neuron",
     "tanh_to_logistic",
