@@ -15,19 +15,30 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from lamina._checks import check_choice, check_integer, check_real
+from lamina._checks import check_choice, check_integer, check_real, check_sizes
 from lamina._errors import DataError
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
-from lamina.nn import Network
+from lamina.nn import Activation, Network
 from lamina.tables import TableEncoder
 
 from ._callbacks import CallbackBridge
 from ._members import private_random_state
 from ._prediction import mean_over_members
-from ._table_recipe import PRESETS, Preset, make_members
+from ._table_competition import Competition
+from ._table_recipe import (
+    N_WAVES,
+    NUMERIC_EMBEDDINGS,
+    PRESETS,
+    WAVE_SCALE,
+    NumericEmbedding,
+    Preset,
+    Recipe,
+    Task,
+    adapted,
+)
 from ._table_spread import HeldOut
-from ._table_training import Listener, Progress, fitted_while_training, train_members
+from ._table_training import Listener, Progress, fitted_while_training
 from ._weights import check_weights
 
 
@@ -48,6 +59,8 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     encoder_: TableEncoder
     networks_: list[Network]
     history_: pd.DataFrame
+    families_: pd.DataFrame
+    timed_out_: bool
     target_name_: str | None
     n_features_in_: int
     feature_names_in_: Array
@@ -62,6 +75,12 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         time_limit: float | None = None,
         n_members: int | None = None,
         metric: str | None = None,
+        numeric_embedding: NumericEmbedding = "auto",
+        hidden_layer_sizes: int | Sequence[int] | None = None,
+        activation: str | Activation | None = None,
+        learning_rate: float | None = None,
+        dropout: float | None = None,
+        weight_decay: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         verbose: bool = False,
@@ -71,6 +90,12 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.time_limit = time_limit
         self.n_members = n_members
         self.metric = metric
+        self.numeric_embedding = numeric_embedding
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.weight_decay = weight_decay
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
@@ -115,8 +140,12 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         random_state = private_random_state(self.random_state)
         seed = int(random_state.randint(np.iinfo(np.int32).max))
         target = self._take_target(y, weights)
+        recipe = self._recipe()
         encoder = TableEncoder(
             categorical_features=self.categorical_features,
+            numeric_embedding=recipe.embedding,
+            n_waves=N_WAVES,
+            wave_scale=WAVE_SCALE,
             target_type=self._target_type,
             random_state=seed,
         )
@@ -124,53 +153,59 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         attributes = target.attributes | {"encoder_": encoder}
         for name, value in (attributes | names_of(encoder)).items():
             setattr(self, name, value)
-        self._train(matrix, target, weights, seed, began, given, attributes)
+        task = Task(
+            target.head,
+            seed,
+            len(matrix),
+            target.codes,
+            weights,
+            target.monitor,
+            self._start(matrix, target, weights, seed),
+        )
+        competition = Competition(
+            recipe,
+            task,
+            self.n_members or recipe.members_for(len(matrix)),
+            matrix,
+            target.values,
+            encoder._parts(),
+            self.device,
+            None if self.time_limit is None else began + self.time_limit,
+        )
+        self._train(competition, given, attributes)
         return self
 
     def _train(
-        self,
-        matrix: FloatArray,
-        target: TableTarget,
-        weights: FloatArray | None,
-        seed: int,
-        began: float,
-        given: dict[str, Any],
-        attributes: dict[str, Any],
+        self, competition: Competition, given: dict[str, Any], attributes: dict[str, Any]
     ) -> None:
         """Train the members and take what came out."""
-        recipe = PRESETS[self.preset]
-        n_members = self.n_members or recipe.members_for(len(matrix))
-        members = make_members(
-            recipe,
-            target.head,
-            n_members=n_members,
-            seed=seed,
-            n_samples=len(matrix),
-            codes=target.codes,
-            weights=weights,
-            monitor=target.monitor,
-            start=self._start(matrix, target, weights, seed),
-        )
-        listeners: list[Listener] = [Progress(n_members)] if self.verbose else []
+        listeners: list[Listener] = [Progress()] if self.verbose else []
         bridge = None
         if getattr(self, "_skl_callbacks", None):
             fitted = fitted_while_training(attributes | names_of(self.encoder_))
             bridge = CallbackBridge(self, given, fitted, max_epochs=None)
             listeners.append(bridge)
-        trained = train_members(
-            members,
-            matrix,
-            target.values,
-            device=self.device,
-            deadline=None if self.time_limit is None else began + self.time_limit,
-            listeners=listeners,
-        )
-        self.history_ = trained.history
-        held_out = HeldOut(matrix, target.values, weights, [members[i] for i in trained.members])
-        for name, value in self._told_by(trained.networks, target.head, held_out).items():
+        trained = competition.run(listeners)
+        self.history_, self.families_ = trained.history, trained.families
+        self.timed_out_ = trained.timed_out
+        task = competition.task
+        held_out = HeldOut(competition.X, competition.y, task.weights, trained.members)
+        for name, value in self._told_by(trained.networks, task.head, held_out).items():
             setattr(self, name, value)
         if bridge is not None:
             bridge.finish()
+
+    def _recipe(self) -> Recipe:
+        """Return the preset's recipe with what was asked for in its place."""
+        return adapted(
+            PRESETS[self.preset],
+            numeric_embedding=self.numeric_embedding,
+            hidden_layer_sizes=self.hidden_layer_sizes,
+            activation=self.activation,
+            learning_rate=self.learning_rate,
+            dropout=self.dropout,
+            weight_decay=self.weight_decay,
+        )
 
     def _start(
         self, matrix: FloatArray, target: TableTarget, weights: FloatArray | None, seed: int
@@ -196,6 +231,15 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
             check_integer("n_members", self.n_members, 1)
         if self.metric is not None:
             check_choice("metric", self.metric, self._metrics)
+        check_choice("numeric_embedding", self.numeric_embedding, NUMERIC_EMBEDDINGS)
+        if self.hidden_layer_sizes is not None:
+            check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
+        if self.learning_rate is not None:
+            check_real("learning_rate", self.learning_rate, 0.0, open_minimum=True)
+        if self.dropout is not None:
+            check_real("dropout", self.dropout, 0.0, 1.0, open_maximum=True)
+        if self.weight_decay is not None:
+            check_real("weight_decay", self.weight_decay, 0.0)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "networks_" in vars(self)

@@ -11,12 +11,12 @@ from sklearn.base import ClassifierMixin
 
 from lamina._typing import Array, FloatArray
 from lamina.heads import Categorical, Head
-from lamina.nn import Network
+from lamina.nn import Activation, Network
 from lamina.tables import class_target
 
 from ._table_base import BaseTable, TableTarget
 from ._table_label_noise import first_label_noise
-from ._table_recipe import Preset
+from ._table_recipe import NumericEmbedding, Preset
 from ._table_spread import HeldOut
 from ._table_state import from_state, pack_classes, to_state, unpack_classes
 
@@ -47,6 +47,22 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         Number of networks; None leaves it to the preset.
     metric : {"log_loss", "accuracy"} or None, default=None
         What is measured on the held-out rows to choose the best epoch; None is "log_loss".
+    numeric_embedding : {"auto", "piecewise_linear", "periodic", "none"}, default="auto"
+        What networks see of a number beside its scaled value z. "piecewise_linear": how far it
+        has come through each of its quantile bins. "periodic": cosines and sines of multiples
+        of z. "auto" lets members with bins, with long waves only and with short ones, too,
+        compete on the rows that they hold out; the ensemble is shared out among them.
+    hidden_layer_sizes : int or sequence of int or None, default=None
+        Units of each hidden layer; None leaves it to the preset.
+    activation : str, Activation or None, default=None
+        Activation of the hidden layers; None leaves it to the preset.
+    learning_rate : float or None, default=None
+        Size of the first steps of AdamW; None leaves it to the preset.
+    dropout : float or None, default=None
+        Share of hidden units that are switched off in each step; None leaves it to the preset,
+        with which members differ.
+    weight_decay : float or None, default=None
+        How much weights shrink, times the learning rate; None leaves it to the preset.
     random_state : int, RandomState instance or None, default=None
         Seed of the first weights, the held-out rows, the order of rows and dropout.
     device : str, default="auto"
@@ -68,6 +84,11 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         The members that were trained. Their inputs are the encoder's columns.
     history_ : DataFrame
         A row for each member and epoch, with losses in nats per row.
+    families_ : DataFrame
+        A row for each family of members that competed: how many were ``trained`` and ``kept``,
+        the ``weight`` that its held-out rows give it, and the members' mean ``held_out_loss``.
+    timed_out_ : bool
+        Whether ``time_limit`` made the ensemble smaller or ended its training.
     target_name_ : str or None
         Name of ``y`` if it was a Series.
     n_features_in_ : int
@@ -117,6 +138,12 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         time_limit: float | None = None,
         n_members: int | None = None,
         metric: Literal["log_loss", "accuracy"] | None = None,
+        numeric_embedding: NumericEmbedding = "auto",
+        hidden_layer_sizes: int | Sequence[int] | None = None,
+        activation: str | Activation | None = None,
+        learning_rate: float | None = None,
+        dropout: float | None = None,
+        weight_decay: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         verbose: bool = False,
@@ -127,6 +154,12 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
             time_limit=time_limit,
             n_members=n_members,
             metric=metric,
+            numeric_embedding=numeric_embedding,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            learning_rate=learning_rate,
+            dropout=dropout,
+            weight_decay=weight_decay,
             random_state=random_state,
             device=device,
             verbose=verbose,

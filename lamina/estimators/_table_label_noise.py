@@ -10,8 +10,8 @@ from lamina._typing import Array, FloatArray
 from lamina.heads import Categorical
 
 from ._prediction import raw_outputs
-from ._table_recipe import PRESETS, make_members
-from ._table_training import train_members
+from ._table_recipe import PRESETS, Task, make_members
+from ._table_training import check_any_usable, train_round, usable
 
 _SUREST = 0.5
 """Share of the held-out rows that count: far from the border between classes a label that is
@@ -26,20 +26,16 @@ def first_label_noise(
     It says :math:`\varepsilon = \sigma(b) (K - 1)/K` for K classes, see `Categorical`.
     """
     n_classes = int(codes.max()) + 1
-    members = make_members(
-        PRESETS["fast"],
-        Categorical(n_classes),
-        n_members=2,
-        seed=seed,
-        n_samples=len(codes),
-        codes=codes,
-        weights=weights,
-        monitor="valid_loss",
-    )
-    trained = train_members(members, X, codes, device=device, deadline=None, listeners=[])
+    recipe = PRESETS["fast"]
+    (family,) = recipe.families
+    task = Task(Categorical(n_classes), seed, len(codes), codes, weights, "valid_loss")
+    epochs = recipe.epochs_for(len(codes))
+    members = make_members(recipe, family, task, range(2), epochs)
+    trained = train_round(members, X, codes, device=device)
     wrong, sure = [], []
-    for network, number in zip(trained.networks, trained.members, strict=True):
-        held = members[number].validation_rows
+    check_any_usable([trained])
+    for network, member in usable(trained).values():
+        held = member.validation_rows
         rows = np.arange(len(codes)) if held is None else np.asarray(held)
         raw = raw_outputs(network, X[rows])
         wrong.append(raw.argmax(axis=1) != codes[rows])

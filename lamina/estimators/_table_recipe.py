@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from lamina._checks import check_sizes
 from lamina._random import SPLIT, generator, spawn_seeds
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
-from lamina.nn import Gaussian, Initialisation, LayerPlace
+from lamina.nn import Activation, Gaussian, Initialisation, LayerPlace, get_activation
 from lamina.stack import Member
 
 from ._members import QUIET
 
 Preset: TypeAlias = Literal["default", "fast", "best"]
+
+NumericEmbedding: TypeAlias = Literal["auto", "piecewise_linear", "periodic", "none"]
+NUMERIC_EMBEDDINGS: tuple[str, ...] = get_args(NumericEmbedding)
 
 N_FOLDS = 8
 """Each member holds out another eighth of the rows."""
@@ -27,20 +32,62 @@ rows tell how good the two are together."""
 TOO_FEW = 10
 """With fewer rows nothing is held out."""
 
-_MANY = 10_000
-"""From so many rows on, epochs are too few for small steps alone."""
+_MANY, _LARGE = 10_000, 20_000
+"""Above so many rows half of the competing members do, and half of all members: each sees more,
+and they differ less."""
 
-_LARGE = 20_000
-"""Above so many rows half of the members do: each sees more, and they differ less."""
+
+@dataclass(frozen=True)
+class Family:
+    """Members that see the numbers of a table in one way.
+
+    Attributes
+    ----------
+    name : str
+        What they are called.
+    bins : bool
+        Whether they see in which bin a number lies.
+    n_waves : int
+        How many waves of a number they see, the longest first.
+    learning_rate : float
+        The largest size of their steps.
+    """
+
+    name: str
+    bins: bool
+    n_waves: int
+    learning_rate: float
+
+    def columns(self, parts: Array) -> IntArray:
+        """Return which columns of the encoder's matrix they see, given what each belongs to."""
+        seen = {"", *(f"wave {i}" for i in range(1, self.n_waves + 1))}
+        seen |= {"bin"} if self.bins else set()
+        return np.flatnonzero([part in seen for part in parts])
+
+
+N_WAVES, WAVE_SCALE = 8, 1.0
+"""Waves of a number: eight lengths, from a period of 13 interquartile ranges to one of a half."""
+
+BINS = Family("piecewise_linear", True, 0, 3e-3)
+SLOW = Family("slow waves", False, 2, 1e-3)
+FAST = Family("fast waves", False, N_WAVES, 1e-3)
+PLAIN = Family("none", False, 0, 1e-3)
+
+EMBEDDED: dict[str, tuple[Family, ...]] = {
+    "piecewise_linear": (BINS,),
+    "periodic": (SLOW, FAST),
+    "none": (PLAIN,),
+}
+"""The families of each numeric embedding that one can ask for."""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Settings that were chosen by measurement on small and medium tables.
 
+    Which embedding of numbers a table wants cannot be told beforehand, so families compete.
     Some tables want dropout and some do not, so members take turns, and their mean is near the
-    better one. Likewise with the size of steps on tables that are too large for many epochs; on
-    small ones large steps only make the noise stick.
+    better one.
     """
 
     n_members: int
@@ -49,21 +96,29 @@ class Recipe:
     min_epochs: int
     n_seen: int  # rows times epochs that a large table is trained for
     patience: int
+    families: tuple[Family, ...]
+    n_pilots: int  # members of each family that compete
 
+    activation: str | Activation = "relu"
     dropouts: tuple[float, ...] = (0.15, 0.0)
-    small_rates: tuple[float, ...] = (1e-3,)
-    large_rates: tuple[float, ...] = (1e-3, 3e-3)
     weight_decay: float = 0.01
     clip_norm: float = 1.0
 
-    def variant(self, i: int, n_samples: int) -> tuple[float, float]:
-        """Return learning rate and dropout of a member."""
-        rates = self.small_rates if n_samples < _MANY else self.large_rates
-        return rates[i % len(rates)], self.dropouts[i // len(rates) % len(self.dropouts)]
+    @property
+    def embedding(self) -> Literal["piecewise_linear", "periodic", "both", "none"]:
+        """What the encoder must make of numbers for all families together."""
+        bins = any(family.bins for family in self.families)
+        if any(family.n_waves for family in self.families):
+            return "both" if bins else "periodic"
+        return "piecewise_linear" if bins else "none"
 
     def members_for(self, n_samples: int) -> int:
         """Return the number of networks."""
         return self.n_members if n_samples <= _LARGE else max(1, self.n_members // 2)
+
+    def pilots_for(self, n_samples: int) -> int:
+        """Return how many members of each family compete: fewer tell as much of many rows."""
+        return self.n_pilots if n_samples <= _MANY else max(1, self.n_pilots // 2)
 
     def epochs_for(self, n_samples: int) -> int:
         """Return the most epochs: fewer for many rows."""
@@ -71,10 +126,36 @@ class Recipe:
 
 
 PRESETS: dict[Preset, Recipe] = {
-    "fast": Recipe(2, (128,), 40, 5, 200_000, 8, small_rates=(2e-3,), large_rates=(3e-3,)),
-    "default": Recipe(8, (192, 96), 80, 12, 500_000, 16),
-    "best": Recipe(24, (256, 128), 120, 20, 1_200_000, 24),
+    "fast": Recipe(2, (128,), 40, 5, 200_000, 8, (BINS,), 0),
+    "default": Recipe(8, (192, 96), 80, 12, 500_000, 16, (BINS, SLOW, FAST), 4),
+    "best": Recipe(24, (256, 128), 120, 20, 1_200_000, 24, (BINS, SLOW, FAST), 8),
 }
+
+
+def adapted(
+    recipe: Recipe,
+    *,
+    numeric_embedding: NumericEmbedding = "auto",
+    hidden_layer_sizes: int | Sequence[int] | None = None,
+    activation: str | Activation | None = None,
+    learning_rate: float | None = None,
+    dropout: float | None = None,
+    weight_decay: float | None = None,
+) -> Recipe:
+    """Return a recipe with what is not None in the place of its own."""
+    families = EMBEDDED.get(numeric_embedding, recipe.families)
+    if learning_rate is not None:
+        families = tuple(replace(family, learning_rate=learning_rate) for family in families)
+    changes: dict[str, Any] = {"families": families}
+    if hidden_layer_sizes is not None:
+        changes["hidden_layer_sizes"] = check_sizes("hidden_layer_sizes", hidden_layer_sizes)
+    if activation is not None:
+        changes["activation"] = get_activation(activation)
+    if dropout is not None:
+        changes["dropouts"] = (dropout,)
+    if weight_decay is not None:
+        changes["weight_decay"] = weight_decay
+    return replace(recipe, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,50 +177,64 @@ def batch_size_for(n_samples: int) -> int:
     return 64 if n_samples < 2000 else 128 if n_samples < 20_000 else 256
 
 
-def make_members(
-    recipe: Recipe,
-    head: Head,
-    *,
-    n_members: int,
-    seed: int,
-    n_samples: int,
-    codes: IntArray | None,
-    weights: FloatArray | None,
-    monitor: Literal["valid_loss", "valid_score"],
-    start: Array | None = None,
-) -> list[Member]:
-    """Return members that differ in their random draws and in the rows that they hold out.
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What the members of all families have in common: the rows and what is learnt of them.
 
     ``codes`` are class numbers, by which the folds are stratified; None for a regression.
     ``start`` are the first biases of the raw outputs, where the head asks for some.
     """
+
+    head: Head
+    seed: int
+    n_samples: int
+    codes: IntArray | None
+    weights: FloatArray | None
+    monitor: Literal["valid_loss", "valid_score"]
+    start: Array | None = None
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether there are rows enough to hold some out."""
+        return self.n_samples >= TOO_FEW
+
+
+def make_members(
+    recipe: Recipe, family: Family, task: Task, numbers: Sequence[int], max_epochs: int
+) -> list[Member]:
+    """Return members of a family by their numbers.
+
+    Members differ in their random draws and in the rows that they hold out: those of the same
+    number hold out the same rows, whatever their family.
+    """
+    place = recipe.families.index(family)
+    seeds = spawn_seeds(spawn_seeds(task.seed, place + 1)[-1], max(numbers, default=0) + 1)
     members = []
-    for i, member_seed in enumerate(spawn_seeds(seed, n_members)):
-        learning_rate, dropout = recipe.variant(i, n_samples)
+    for i in numbers:
         rows = valid = None
-        if n_samples >= TOO_FEW:
-            held = held_out(i, seed, n_samples, codes)
+        if task.holds_out:
+            held = held_out(i, task.seed, task.n_samples, task.codes)
             rows, valid = np.flatnonzero(~held), np.flatnonzero(held)
         members.append(
             Member(
                 hidden_layer_sizes=recipe.hidden_layer_sizes,
-                activation="relu",
-                head=head,
-                init="he" if start is None else Started(start),
-                seed=member_seed,
+                activation=recipe.activation,
+                head=task.head,
+                init="he" if task.start is None else Started(task.start),
+                seed=seeds[i],
                 rows=rows,
                 validation_rows=valid,
-                sample_weight=weights,
-                batch_size=batch_size_for(n_samples),
+                sample_weight=task.weights,
+                batch_size=batch_size_for(task.n_samples),
                 optimizer="adamw",
-                learning_rate=learning_rate,
+                learning_rate=family.learning_rate,
                 schedule="cosine",
                 weight_decay=recipe.weight_decay,
-                dropout=dropout,
+                dropout=recipe.dropouts[i % len(recipe.dropouts)],
                 clip_norm=recipe.clip_norm,
-                max_epochs=recipe.epochs_for(n_samples),
+                max_epochs=max_epochs,
                 patience=None if valid is None else recipe.patience,
-                monitor="train_loss" if valid is None else monitor,
+                monitor="train_loss" if valid is None else task.monitor,
             )
         )
     return members

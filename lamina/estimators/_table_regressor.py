@@ -15,7 +15,7 @@ from lamina._errors import ParameterError
 from lamina._typing import Array, FloatArray
 from lamina.distributions import Predictive
 from lamina.heads import Bernoulli, Categorical, Custom, Head, Poisson, get_head
-from lamina.nn import Network
+from lamina.nn import Activation, Network
 from lamina.tables import TargetScaler, regression_target
 
 from ._losses import is_squared_error
@@ -24,7 +24,7 @@ from ._prediction import predictive_distribution
 from ._regression import NAMED
 from ._table_base import BaseTable, TableTarget, in_double
 from ._table_predictive import TablePredictive
-from ._table_recipe import Preset
+from ._table_recipe import NumericEmbedding, Preset
 from ._table_spread import HeldOut, noise_of_least_squares, widened
 from ._table_state import below, from_state, to_state
 from ._ties import warn_about_ties
@@ -61,6 +61,22 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         With ``loss="squared_error"``, what training minimises and the best epoch is chosen by:
         the squared error, which leads to the mean, or the absolute error, which leads to the
         median and to no distribution. None is "rmse", or the loss.
+    numeric_embedding : {"auto", "piecewise_linear", "periodic", "none"}, default="auto"
+        What networks see of a number beside its scaled value z. "piecewise_linear": how far it
+        has come through each of its quantile bins. "periodic": cosines and sines of multiples
+        of z. "auto" lets members with bins, with long waves only and with short ones, too,
+        compete on the rows that they hold out; the ensemble is shared out among them.
+    hidden_layer_sizes : int or sequence of int or None, default=None
+        Units of each hidden layer; None leaves it to the preset.
+    activation : str, Activation or None, default=None
+        Activation of the hidden layers; None leaves it to the preset.
+    learning_rate : float or None, default=None
+        Size of the first steps of AdamW; None leaves it to the preset.
+    dropout : float or None, default=None
+        Share of hidden units that are switched off in each step; None leaves it to the preset,
+        with which members differ.
+    weight_decay : float or None, default=None
+        How much weights shrink, times the learning rate; None leaves it to the preset.
     random_state : int, RandomState instance or None, default=None
         Seed of the first weights, the held-out rows, the order of rows and dropout.
     device : str, default="auto"
@@ -91,6 +107,11 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         standardised.
     history_ : DataFrame
         A row for each member and epoch, with losses of the standardised target.
+    families_ : DataFrame
+        A row for each family of members that competed: how many were ``trained`` and ``kept``,
+        the ``weight`` that its held-out rows give it, and the members' mean ``held_out_loss``.
+    timed_out_ : bool
+        Whether ``time_limit`` made the ensemble smaller or ended its training.
     target_name_ : str or None
         Name of ``y`` if it was a Series.
     n_features_in_ : int
@@ -157,6 +178,12 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         time_limit: float | None = None,
         n_members: int | None = None,
         metric: Literal["rmse", "mae"] | None = None,
+        numeric_embedding: NumericEmbedding = "auto",
+        hidden_layer_sizes: int | Sequence[int] | None = None,
+        activation: str | Activation | None = None,
+        learning_rate: float | None = None,
+        dropout: float | None = None,
+        weight_decay: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         verbose: bool = False,
@@ -167,6 +194,12 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
             time_limit=time_limit,
             n_members=n_members,
             metric=metric,
+            numeric_embedding=numeric_embedding,
+            hidden_layer_sizes=hidden_layer_sizes,
+            activation=activation,
+            learning_rate=learning_rate,
+            dropout=dropout,
+            weight_decay=weight_decay,
             random_state=random_state,
             device=device,
             verbose=verbose,

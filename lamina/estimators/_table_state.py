@@ -11,7 +11,7 @@ import pandas as pd
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array
 from lamina.heads import Head, head_from_config
-from lamina.nn import Network
+from lamina.nn import Activation, Network, get_activation
 from lamina.tables import TableEncoder
 
 from ._table_base import BaseTable, names_of
@@ -37,6 +37,8 @@ def to_state(model: BaseTable) -> tuple[dict[str, Any], Arrays]:
         "target_name": model.target_name_,
         "encoder": encoder,
         "networks": networks,
+        "families": model.families_.to_dict("list"),
+        "timed_out": model.timed_out_,
     }
     return config, arrays
 
@@ -54,6 +56,8 @@ def from_state(kind: type[Estimator], config: dict[str, Any], arrays: Arrays) ->
     ]
     if not model.networks_ or len({network.sizes for network in model.networks_}) != 1:
         raise ParameterError("networks must be one or more, with layers of equal sizes.")
+    model.families_ = pd.DataFrame(config["families"])
+    model.timed_out_ = bool(config["timed_out"])
     model.history_ = pd.DataFrame(below(arrays, "history."))
     return model
 
@@ -81,13 +85,19 @@ def unpack_classes(described: dict[str, Any]) -> Array:
 
 def _given(value: Any) -> Any:
     """Undo `_plain`."""
-    return head_from_config(value["head"]) if isinstance(value, dict) else value
+    if not isinstance(value, dict):
+        return value
+    if "activation" in value:
+        return get_activation(value["activation"])
+    return head_from_config(value["head"])
 
 
 def _plain(value: Any) -> Any:
     """Return a parameter as JSON can hold it."""
     if isinstance(value, Head):
         return {"head": value._to_config()}
+    if isinstance(value, Activation):
+        return {"activation": value.spec}
     if isinstance(value, np.random.RandomState):
         return None  # a stream that has been used has no seed to write down
     if isinstance(value, np.generic):

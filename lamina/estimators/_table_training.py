@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from lamina._errors import DivergedError
 from lamina._typing import Array, FloatArray
@@ -18,24 +17,20 @@ from lamina.stack import EpochReport, Member, StackResult, train
 
 Listener = Callable[[EpochReport], bool | None]
 
-_ROUND = 4
-"""Members that train together where time is limited: all of them get their share of it."""
-
 
 @dataclass(frozen=True)
-class Trained:
-    """The networks that can be used, and the history of all that were trained."""
+class Round:
+    """Members that were trained together."""
 
-    networks: list[Network]
-    members: list[int]  # the number of each network's member
-    history: pd.DataFrame
+    members: list[Member]
+    result: StackResult
+    stopped: bool  # by a listener or Ctrl-C
+    family: Any = None
+    numbers: tuple[int, ...] = ()
 
 
 class Progress:
     """Print a line per epoch on standard output."""
-
-    def __init__(self, n_members: int) -> None:
-        self._n_members = n_members
 
     def __call__(self, report: EpochReport) -> None:
         """Print the mean losses of the members that trained."""
@@ -44,21 +39,23 @@ class Progress:
         if np.isfinite(report.valid_loss).any():
             held_out = f", held-out loss = {np.nanmean(report.valid_loss):.6f}"
         print(
-            f"Members {first + 1} to {last + 1} of {self._n_members}, epoch {report.epoch} of "
+            f"Members {first + 1} to {last + 1}, epoch {report.epoch} of "
             f"{report.max_epochs}: loss = {np.mean(report.train_loss):.6f}{held_out}"
         )
 
 
-def train_members(
-    members: Sequence[Member],
+def train_round(
+    members: list[Member],
     X: FloatArray,
     y: Array,
     *,
     device: str,
-    deadline: float | None,
-    listeners: Sequence[Listener],
-) -> Trained:
-    """Train all members, or as many as there is time for, but always the first.
+    deadline: float | None = None,
+    listeners: Sequence[Listener] = (),
+    before: tuple[int, int] = (0, 0),
+    adapt: Callable[[Network], Network] = lambda network: network,
+) -> Round:
+    """Train members together, until all have ended, time is up or a listener wants to stop.
 
     Parameters
     ----------
@@ -67,18 +64,14 @@ def train_members(
         and the best weights until then are kept.
     listeners : sequence of callables
         Get a report after each epoch; one that returns True stops all training.
+    before : (int, int)
+        How many members and rounds were trained before: the reports number all of them.
+    adapt : callable
+        What is done to the networks of the reports.
     """
-    size = len(members) if deadline is None else _ROUND
-    results: list[StackResult] = []
-    for start in range(0, len(members), size):
-        rounds_left = -(-(len(members) - start) // size)
-        watch = _Watch(start, len(results), deadline, rounds_left, listeners)
-        result = train(members[start : start + size], X, y, device=device, callbacks=[watch])
-        results.append(result)
-        out_of_time = deadline is not None and time.monotonic() >= deadline
-        if watch.stopped or result.interrupted or out_of_time:
-            break
-    return _collected(results, size)
+    watch = _Watch(before, deadline, listeners, adapt)
+    result = train(members, X, y, device=device, callbacks=[watch])
+    return Round(members, result, watch.stopped or result.interrupted)
 
 
 class _Watch:
@@ -86,51 +79,50 @@ class _Watch:
 
     def __init__(
         self,
-        first_member: int,
-        n_before: int,
+        before: tuple[int, int],
         deadline: float | None,
-        rounds_left: int,
         listeners: Sequence[Listener],
+        adapt: Callable[[Network], Network],
     ) -> None:
         self.stopped = False
-        self._first, self._before = first_member, n_before
-        self._listeners = listeners
-        self._deadline = deadline
-        if deadline is not None:
-            now = time.monotonic()
-            self._deadline = now + (deadline - now) / rounds_left
+        self._members_before, self._rounds_before = before
+        self._deadline, self._listeners, self._adapt = deadline, listeners, adapt
 
     def __call__(self, report: EpochReport) -> bool:
-        """Return whether to stop: a listener says so, or the round's time is up."""
-        members = tuple(self._first + i for i in report.members)
-        report = dataclasses.replace(report, members=members, group=self._before + report.group)
+        """Return whether to stop: a listener says so, or time is up."""
+        networks = report.networks
+        report = dataclasses.replace(
+            report,
+            members=tuple(self._members_before + i for i in report.members),
+            group=self._rounds_before + report.group,
+            networks=lambda: [self._adapt(network) for network in networks()],
+        )
         answers = [listener(report) for listener in self._listeners]
         self.stopped = self.stopped or any(answers)
         return self.stopped or (self._deadline is not None and time.monotonic() >= self._deadline)
 
 
-def _collected(results: Sequence[StackResult], size: int) -> Trained:
-    """Return the networks that have learned something and whose weights are finite."""
-    networks: list[Network] = []
-    members: list[int] = []
-    for turn, result in enumerate(results):
-        ends = zip(result.networks, result.status, result.n_epochs, result.best_epoch, strict=True)
-        for i, (network, status, n_epochs, best) in enumerate(ends):
-            if n_epochs > 0 and (status != "diverged" or best > 0):
-                networks.append(network)
-                members.append(turn * size + i)
-    if not networks and any(result.interrupted for result in results):
+def usable(done: Round) -> dict[int, tuple[Network, Member]]:
+    """Return the networks that have learned something and whose weights are finite, by place."""
+    result = done.result
+    ends = zip(result.networks, result.status, result.n_epochs, result.best_epoch, strict=True)
+    return {
+        i: (network, done.members[i])
+        for i, (network, status, n_epochs, best) in enumerate(ends)
+        if n_epochs > 0 and (status != "diverged" or best > 0)
+    }
+
+
+def check_any_usable(rounds: Sequence[Round]) -> None:
+    """Raise unless there is a network to keep."""
+    if any(usable(done) for done in rounds):
+        return
+    if any(done.result.interrupted for done in rounds):
         raise KeyboardInterrupt("Training was interrupted before the end of the first epoch.")
-    if not networks:
-        raise DivergedError(
-            "Training must keep at least one network with finite weights. Got none: every member "
-            "diverged. Check the table for values that are far out of range."
-        )
-    histories = [
-        result.history.assign(member=result.history["member"] + i * size)
-        for i, result in enumerate(results)
-    ]
-    return Trained(networks, members, pd.concat(histories, ignore_index=True))
+    raise DivergedError(
+        "Training must keep at least one network with finite weights. Got none: every member "
+        "diverged. Check the table for values that are far out of range."
+    )
 
 
 def fitted_while_training(attributes: dict[str, Any]) -> Callable[[EpochReport], dict[str, Any]]:

@@ -22,6 +22,11 @@ class ColumnCode(ABC):
     def suffixes(self) -> list[str]:
         """Return what the columns of the matrix are called, after the name of the column."""
 
+    @property
+    def parts(self) -> list[str]:
+        """Return what each column of the matrix belongs to: "bin", "wave 1", … or ""."""
+        return [""] * len(self.suffixes)
+
     @abstractmethod
     def transform(self, column: pd.Series[Any]) -> FloatArray:
         """Return float64 of shape (n_samples, len(suffixes)), all finite."""

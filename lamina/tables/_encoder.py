@@ -23,7 +23,7 @@ from ._dates import DateCode, fit_dates
 from ._frame import as_frame
 from ._kinds import kind_of
 from ._levels import LevelCode, fit_levels
-from ._number_embedding import NUMERIC_EMBEDDINGS, NumberEmbedding, NumericEmbedding
+from ._number_embedding import EMBEDDINGS, Embedding, NumberEmbedding
 from ._numbers import NumberCode, fit_numbers
 from ._report import ColumnReport, note_on, reported
 from ._target import encoding_targets
@@ -66,7 +66,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How many levels of a category get a column of their own.
     max_codes : int, default=64
         How many frequent values of a number that is mostly one value enter one by one.
-    numeric_embedding : {"auto", "piecewise_linear", "periodic", "none"}, default="auto"
+    numeric_embedding : {"auto", "piecewise_linear", "periodic", "both", "none"}, default="auto"
         What a number becomes beside its scaled value z. "piecewise_linear": how far it has come
         through each of its bins, see ``n_bins``. "periodic": :math:`\cos 2\pi f_j z` and
         :math:`\sin 2\pi f_j z`, with ``n_waves`` frequencies. "auto" is "piecewise_linear".
@@ -75,7 +75,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         256 rows on, and rises from there to 96 at 15,000; fewer for more than eight numbers.
     n_waves : int, default=8
         Number of frequencies of a periodic embedding.
-    wave_scale : float, default=0.3
+    wave_scale : float, default=1.0
         Frequencies are the quantiles of :math:`|f|`, with f normal of this standard deviation,
         in periods per unit of z.
     target_type : {"auto", "continuous", "classes"}, default="auto"
@@ -128,10 +128,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         categorical_features: Sequence[str | int] | None = None,
         max_levels: int = 32,
         max_codes: int = 64,
-        numeric_embedding: NumericEmbedding = "auto",
+        numeric_embedding: Embedding = "auto",
         n_bins: int | Literal["auto"] = "auto",
         n_waves: int = 8,
-        wave_scale: float = 0.3,
+        wave_scale: float = 1.0,
         target_type: Literal["auto", "continuous", "classes"] = "auto",
         dtype: DtypeName = "float32",
         random_state: int = 0,
@@ -258,6 +258,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         names = [name + suffix for name, code in self._codes.items() for suffix in code.suffixes]
         return np.array(names or ["constant"], dtype=object)
 
+    def _parts(self) -> Array:
+        """Return what each column of the matrix belongs to: "bin", "wave 1", … or ""."""
+        parts = [part for code in self._codes.values() for part in code.parts]
+        return np.array(parts or [""], dtype=object)
+
     def report(self) -> pd.DataFrame:
         """Return what each column was taken for.
 
@@ -274,7 +279,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_integer("max_levels", self.max_levels, 2)
         check_integer("max_codes", self.max_codes, 0)
-        check_choice("numeric_embedding", self.numeric_embedding, NUMERIC_EMBEDDINGS)
+        check_choice("numeric_embedding", self.numeric_embedding, EMBEDDINGS)
         if self.n_bins != "auto":
             check_integer("n_bins", self.n_bins, 0)
         check_integer("n_waves", self.n_waves, 1)

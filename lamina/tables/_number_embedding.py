@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from lamina._typing import FloatArray
 
-NumericEmbedding: TypeAlias = Literal["auto", "piecewise_linear", "periodic", "none"]
-NUMERIC_EMBEDDINGS: tuple[str, ...] = get_args(NumericEmbedding)
+Embedding: TypeAlias = Literal["auto", "piecewise_linear", "periodic", "both", "none"]
+EMBEDDINGS: tuple[str, ...] = get_args(Embedding)
 
 _SMALLEST_GAP = 1e-7
 _MIN_BINS, _MAX_BINS, _ROWS_PER_BIN = 32, 96, 160
@@ -30,7 +30,7 @@ class NumberEmbedding:
     @classmethod
     def of(
         cls,
-        kind: NumericEmbedding,
+        kind: Embedding,
         *,
         n_bins: int | Literal["auto"],
         n_waves: int,
@@ -39,11 +39,13 @@ class NumberEmbedding:
         n_numbers: int,
     ) -> Self:
         """Return the embedding for a table of so many rows and numbers."""
-        if kind == "periodic":
-            return cls(waves=wave_numbers(n_waves, wave_scale))
-        if kind == "none":
-            return cls()
-        return cls(bins_for(n_samples, n_numbers) if n_bins == "auto" else n_bins)
+        bins = 0
+        waves: FloatArray = np.empty(0)
+        if kind in ("auto", "piecewise_linear", "both"):
+            bins = bins_for(n_samples, n_numbers) if n_bins == "auto" else n_bins
+        if kind in ("periodic", "both"):
+            waves = wave_numbers(n_waves, wave_scale)
+        return cls(bins, waves)
 
 
 def bins_for(n_samples: int, n_numbers: int) -> int:

@@ -45,6 +45,14 @@ class NumberCode(ColumnCode):
         codes = [f"={code + self.offset:.0f}" for code in self.codes]
         return value + bins + waves + codes + [" missing"] * self.missing
 
+    @property
+    def parts(self) -> list[str]:
+        """Return what each column of the matrix belongs to."""
+        value = [] if self.scale is None else [""]
+        waves = [f"wave {i}" for i in range(1, len(self.waves) + 1)]
+        rest = [""] * (len(self.codes) + self.missing)
+        return value + ["bin"] * max(len(self.edges) - 1, 0) + 2 * waves + rest
+
     def transform(self, column: pd.Series[Any]) -> FloatArray:
         """Return the columns of the matrix."""
         return self.encode(self.read(column))

@@ -9,6 +9,7 @@ import pytest
 from lamina import load, save
 from lamina._errors import DataError, DataWarning, DivergedError, ParameterError
 from lamina.estimators import TableClassifier, TableRegressor
+from lamina.nn import LeakyReLU, get_activation
 from lamina.stack import train
 
 
@@ -165,10 +166,77 @@ def test_each_member_holds_out_other_rows_and_keeps_its_best_epoch():
     X, y = table(100)
     model = TableRegressor(random_state=0).fit(X, y)
     history = model.history_
-    assert history["member"].unique().tolist() == list(range(8))
+    assert history["member"].unique().tolist() == list(range(model.families_["trained"].sum()))
     best = history.loc[history.groupby("member")["valid_loss"].idxmin()]
-    assert best["valid_loss"].nunique() == 8
+    assert best["valid_loss"].nunique() == len(best)
     assert (history.groupby("member")["epoch"].max() - best.set_index("member")["epoch"]).max() > 0
+
+
+def test_families_compete_and_share_the_ensemble():
+    # Bins follow a target of steps, which short waves and long ones only come near to.
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.uniform(size=600)})
+    y = np.floor(X["x"] * 25) % 2
+    model = TableRegressor(random_state=0).fit(X, y)
+    families = model.families_.set_index("family")
+    assert families["kept"].sum() == len(model.networks_) == 8
+    assert (families["trained"] >= families["kept"]).all()
+    assert families["weight"].sum() == pytest.approx(1)
+    assert families["kept"].idxmax() == "piecewise_linear"
+    assert families.loc["piecewise_linear", "held_out_loss"] == families["held_out_loss"].min()
+    assert families.loc["slow waves", "kept"] == 0
+    assert {network.sizes[0] for network in model.networks_} == {
+        model.encoder_.transform(X).shape[1]
+    }
+
+
+def test_networks_do_not_see_what_their_family_leaves_out():
+    X, y = table(60)
+    model = TableRegressor(random_state=0, n_members=3).fit(X, y)
+    parts = model.encoder_._parts()
+    names = np.repeat(model.families_["family"], model.families_["kept"]).tolist()
+    for name, network in zip(names, model.networks_, strict=True):
+        used = (network.layers()[0][0] != 0).any(axis=0)
+        assert used[parts == "bin"].any() == (name == "piecewise_linear")
+        assert used[parts == "wave 8"].any() == (name == "fast waves")
+        assert used[parts == "wave 1"].any() == ("waves" in name)
+        assert used[parts == ""].all()
+
+
+@pytest.mark.parametrize(
+    ("embedding", "families"),
+    [
+        ("piecewise_linear", ["piecewise_linear"]),
+        ("periodic", ["slow waves", "fast waves"]),
+        ("none", ["none"]),
+    ],
+)
+def test_an_embedding_that_is_asked_for_is_used(embedding, families):
+    X, y = table(60)
+    model = regressor(n_members=1, numeric_embedding=embedding).fit(X, y)
+    assert model.families_["family"].tolist() == families
+    used = set(model.encoder_._parts()) - {""}
+    assert ("bin" in used) == (embedding == "piecewise_linear")
+    assert ("wave 8" in used) == (embedding == "periodic")
+
+
+def test_what_is_asked_for_replaces_the_presets(monkeypatch):
+    seen = []
+
+    def spy(members, *args, **kwargs):
+        seen.extend(members)
+        return train(members, *args, **kwargs)
+
+    monkeypatch.setattr("lamina.estimators._table_training.train", spy)
+    X, y = table(40)
+    asked = {"activation": "silu", "learning_rate": 0.02, "dropout": 0.3, "weight_decay": 0.5}
+    model = TableRegressor(n_members=2, hidden_layer_sizes=7, random_state=0, **asked).fit(X, y)
+    assert {network.sizes[1:-1] for network in model.networks_} == {(7,)}
+    for member in seen:
+        assert member.activations == (get_activation("silu"),)
+        assert (member.learning_rate, member.dropout) == (0.02, 0.3)
+        assert member.weight_decay == 0.5
+    assert len({member.learning_rate for member in seen}) == 1
 
 
 def test_weights_count_and_weightless_rows_are_absent():
@@ -190,18 +258,21 @@ def test_time_limit_stops_training_and_keeps_what_was_learned():
         model.fit(X, y)
     seconds = model.history_["seconds"].sum()
     assert seconds < 3.0
-    trained = model.history_["member"].nunique()
-    assert 1 <= len(model.networks_) == trained
+    assert 1 <= len(model.networks_) < 24
+    assert model.timed_out_
     assert model.score(X, y) > 0.3
     unhurried = TableRegressor("fast", time_limit=1e6, random_state=0).fit(X, y)
+    assert not unhurried.timed_out_
     np.testing.assert_allclose(unhurried.predict(X), regressor().fit(X, y).predict(X), atol=1e-5)
 
 
 def test_the_first_epoch_is_always_finished():
     X, y = table()
     model = TableRegressor(time_limit=1e-9, random_state=0).fit(X, y)
-    assert model.history_["epoch"].max() == 1
-    assert len(model.networks_) >= 1
+    assert model.history_["epoch"].tolist() == [1]
+    assert len(model.networks_) == 1
+    assert model.timed_out_
+    assert model.families_["kept"].tolist() == [1]
 
 
 @pytest.mark.parametrize("n", [2, 3, 9, 10, 11, 17])
@@ -226,7 +297,7 @@ def test_verbose_prints_epochs_and_quiet_prints_nothing(capsys):
     assert capsys.readouterr() == ("", "")
     regressor(verbose=True).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Members 1 to 2 of 2, epoch 1 of 40: loss = ")
+    assert lines[0].startswith("Members 1 to 2, epoch 1 of 40: loss = ")
     assert "held-out loss = " in lines[0]
 
 
@@ -297,6 +368,8 @@ def test_saved_models_predict_the_same(tmp_path):
     np.testing.assert_array_equal(loaded.predict(X), number.predict(X))
     pd.testing.assert_frame_equal(loaded.history_, number.history_)
     assert loaded.get_params() == number.get_params()
+    pd.testing.assert_frame_equal(loaded.families_, number.families_)
+    assert loaded.timed_out_ is number.timed_out_ is False
     assert loaded.target_name_ == "signal"
     assert loaded.feature_names_in_.tolist() == list(X.columns)
 
@@ -310,6 +383,16 @@ def test_saved_models_predict_the_same(tmp_path):
         assert loaded.predict(X).tolist() == model.predict(X).tolist()
 
 
+def test_saved_models_remember_what_was_asked_for(tmp_path):
+    X, y = table(60)
+    asked = {"numeric_embedding": "periodic", "activation": LeakyReLU(0.3), "dropout": 0.2}
+    model = regressor(n_members=1, hidden_layer_sizes=(9, 4), **asked).fit(X, y)
+    save(model, tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert loaded.get_params() == model.get_params() | {"hidden_layer_sizes": [9, 4]}
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
 # What they refuse.
 
 
@@ -320,6 +403,12 @@ def test_saved_models_predict_the_same(tmp_path):
         ({"time_limit": 0}, "time_limit must be a finite number in"),
         ({"n_members": 0}, "n_members must be an integer of at least 1"),
         ({"metric": "accuracy"}, "metric must be one of 'mae', 'rmse'"),
+        ({"numeric_embedding": "both"}, "numeric_embedding must be one of"),
+        ({"hidden_layer_sizes": 0}, r"hidden_layer_sizes\[0\] must be"),
+        ({"activation": "rellu"}, "Did you mean 'relu'"),
+        ({"learning_rate": 0}, "learning_rate must be a finite number"),
+        ({"dropout": 1.0}, "dropout must be a finite number"),
+        ({"weight_decay": -1}, "weight_decay must be a finite number"),
         ({"categorical_features": ["knd"]}, "Did you mean 'kind'?"),
         ({"device": "abacus"}, "device must be 'auto' or a device"),
     ],

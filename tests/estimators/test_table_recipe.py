@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.estimators._table_recipe import PRESETS, folds, make_members
+from lamina.estimators._table_recipe import PRESETS, Task, adapted, folds, make_members
 from lamina.heads import Normal
 from lamina.nn import initialise
 
@@ -32,18 +32,10 @@ def test_folds_of_a_regression_hold_every_row_out_once():
     assert not np.array_equal(fold, folds(43, 8, seed=1, codes=None))
 
 
-def members(n_members, n_samples, preset="default", codes=None, start=None):
-    return make_members(
-        PRESETS[preset],
-        Normal(),
-        n_members=n_members,
-        seed=0,
-        n_samples=n_samples,
-        codes=codes,
-        start=start,
-        weights=None,
-        monitor="valid_loss",
-    )
+def members(n_members, n_samples, preset="default", codes=None, start=None, family=0):
+    recipe = PRESETS[preset]
+    task = Task(Normal(), 0, n_samples, codes, None, "valid_loss", start)
+    return make_members(recipe, recipe.families[family], task, range(n_members), 10)
 
 
 def test_members_of_a_classification_hold_out_other_rows_until_all_were():
@@ -88,19 +80,49 @@ def test_tiny_tables_hold_nothing_out():
     assert [len(member.validation_rows) for member in members(2, 10)] == [2, 2]
 
 
-@pytest.mark.parametrize(("n_samples", "epochs", "n_members"), [(100, 80, 8), (36_000, 13, 4)])
-def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members):
+@pytest.mark.parametrize(
+    ("n_samples", "epochs", "n_members", "n_pilots"),
+    [(100, 80, 8, 4), (10_000, 50, 8, 4), (15_000, 33, 8, 2), (36_000, 13, 4, 2)],
+)
+def test_large_tables_get_fewer_epochs_and_members(n_samples, epochs, n_members, n_pilots):
     recipe = PRESETS["default"]
     assert recipe.epochs_for(n_samples) == epochs
     assert recipe.members_for(n_samples) == n_members
+    assert recipe.pilots_for(n_samples) == n_pilots
 
 
-def test_members_take_turns_with_all_combinations():
-    def pairs(n_samples):
-        made = members(8, n_samples)
-        return sorted((member.learning_rate, member.dropout) for member in made)
+def test_families_hold_out_the_same_rows_and_draw_other_numbers():
+    one, other = members(4, 80), members(4, 80, family=1)
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a.validation_rows, b.validation_rows)
+    assert len({member.seed for member in one + other}) == 8
 
-    assert pairs(80) == [(1e-3, 0.0)] * 4 + [(1e-3, 0.15)] * 4
-    both = [(rate, dropout) for rate in (1e-3, 3e-3) for dropout in (0.0, 0.15)]
-    assert pairs(10_000) == sorted(both * 2)
-    assert {member.learning_rate for member in members(4, 80, "fast")} == {2e-3}
+
+def test_a_member_is_the_same_whoever_is_made_with_it():
+    recipe = PRESETS["default"]
+    task = Task(Normal(), 0, 80, None, None, "valid_loss")
+    for family in recipe.families:
+        (alone,) = make_members(recipe, family, task, [3], 10)
+        together = make_members(recipe, family, task, range(8), 10)[3]
+        assert alone.seed == together.seed
+        np.testing.assert_array_equal(alone.rows, together.rows)
+
+
+def test_members_take_turns_with_dropout_and_families_have_their_rates():
+    for place, family in enumerate(PRESETS["default"].families):
+        made = members(4, 80, family=place)
+        assert [member.dropout for member in made] == [0.15, 0.0, 0.15, 0.0]
+        assert {member.learning_rate for member in made} == {family.learning_rate}
+
+
+def test_what_is_adapted_is_what_was_asked_for():
+    recipe = PRESETS["default"]
+    assert adapted(recipe) == recipe
+    changed = adapted(recipe, numeric_embedding="none", learning_rate=0.5, dropout=0.0)
+    assert [(f.name, f.learning_rate) for f in changed.families] == [("none", 0.5)]
+    assert changed.dropouts == (0.0,)
+    assert changed.embedding == "none"
+    assert adapted(recipe, numeric_embedding="periodic").embedding == "periodic"
+    assert adapted(recipe, numeric_embedding="piecewise_linear").embedding == "piecewise_linear"
+    assert recipe.embedding == "both"
+    assert adapted(recipe, hidden_layer_sizes=5, weight_decay=0.0).hidden_layer_sizes == (5,)

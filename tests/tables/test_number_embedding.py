@@ -43,13 +43,26 @@ def test_each_embedding_has_its_columns():
     X = table()
     widths = {
         kind: TableEncoder(numeric_embedding=kind, n_waves=5).fit_transform(X).shape[1]
-        for kind in ("auto", "piecewise_linear", "periodic", "none")
+        for kind in ("auto", "piecewise_linear", "periodic", "both", "none")
     }
     assert widths["none"] == 2
     assert widths["periodic"] == 2 + 2 * 5
     assert widths["auto"] == widths["piecewise_linear"] == 2 + bins_for(300, 2)
+    assert widths["both"] == widths["auto"] + 2 * 5
     cut = TableEncoder(numeric_embedding="piecewise_linear", n_bins=4).fit_transform(X)
     assert cut.shape[1] == 2 + 4
+
+
+def test_every_column_of_the_matrix_tells_what_it_belongs_to():
+    X = table().assign(kind=np.tile(list("abc"), 100))
+    X.loc[:9, "x"] = np.nan
+    encoder = TableEncoder(numeric_embedding="both", n_bins=3, n_waves=2).fit(X)
+    names, parts = encoder.get_feature_names_out(), encoder._parts()
+    assert len(names) == len(parts)
+    for name, part in zip(names, parts, strict=True):
+        words = name.split(" ")
+        wanted = {"part": "bin", "cos": f"wave {words[-1]}", "sin": f"wave {words[-1]}"}
+        assert part == (wanted.get(words[1], "") if len(words) > 1 else "")
 
 
 def test_an_encoder_with_waves_is_saved_and_missing_values_are_centres():
