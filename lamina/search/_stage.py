@@ -13,7 +13,7 @@ from ._halving import Shard
 from ._ledger import Ledger
 from ._outcome import Outcome, Place, pack_outcomes, pack_states, unpack_outcomes, unpack_states
 from ._work import Job, Rules
-from ._workers import WorkerLost, n_workers, run_jobs
+from ._workers import WorkerLostError, n_workers, run_jobs
 
 _TRIES = 4
 """Times that a shard is begun, if its workers die."""
@@ -75,7 +75,7 @@ class Stages:
                 continue
             try:
                 self._run_claimed(stage, shards, mine, pause, known, took)
-            except WorkerLost as error:
+            except WorkerLostError as error:
                 tries += 1
                 if tries == _TRIES:
                     raise LaminaError(

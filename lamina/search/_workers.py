@@ -14,7 +14,7 @@ from ._work import Job, Result, run_job
 MakeJob = Callable[[int], Job]
 
 
-class WorkerLost(Exception):
+class WorkerLostError(Exception):
     """A worker died; what it worked on is to be done again."""
 
 
@@ -48,7 +48,7 @@ def run_jobs(
             yield from results
     except BaseException as error:
         if _is_loss(error):
-            raise WorkerLost(str(error)) from error
+            raise WorkerLostError(str(error)) from error
         raise
 
 
