@@ -82,8 +82,10 @@ def figure_numbers(ax: Axes) -> pd.DataFrame:
     -------
     DataFrame
         A row per point: ``panel`` (0 for the first axes), ``title``, ``kind`` (``"line"``,
-        ``"points"``, ``"bar"``, ``"grid"``, ``"polygon"`` or ``"segment"``), ``label``, ``x``,
-        ``y``, and ``value`` of grids; of polygons and segments their number.
+        ``"points"``, ``"bar"``, ``"band"``, ``"grid"``, ``"polygon"`` or ``"segment"``),
+        ``label``, ``x``, ``y``, and ``value``: of a grid the number behind the colour, of
+        polygons and segments their place, of bars where they start. A bar has its length as
+        ``y``, a lying one as ``x``; a band has a row for each edge.
 
     Examples
     --------
@@ -98,8 +100,9 @@ def figure_numbers(ax: Axes) -> pd.DataFrame:
     columns = ["panel", "title", "kind", "label", "x", "y", "value"]
     rows: Rows = []
     for panel, axes in enumerate(_panels_of(ax)):
+        groups = _groups(axes)
         for artist in axes.get_children():
-            found = _numbers_of(artist)
+            found = _numbers_of(artist, axes, groups.get(artist))
             rows += [{"panel": panel, "title": axes.get_title(), **row} for row in found]
     return pd.DataFrame(rows, columns=columns)
 
@@ -111,36 +114,75 @@ def _panels_of(ax: Axes) -> list[Axes]:
     ]
 
 
-def _numbers_of(artist: Artist) -> Rows:
+def _groups(axes: Axes) -> dict[Artist, Any]:
+    """Return the container of each bar and of each part of points with intervals."""
+    from matplotlib.container import BarContainer, ErrorbarContainer
+
+    groups: dict[Artist, Any] = {}
+    for container in axes.containers:
+        if isinstance(container, BarContainer):
+            groups |= dict.fromkeys(container.patches, container)
+        if isinstance(container, ErrorbarContainer):
+            line, _, intervals = container.lines
+            parts = intervals if line is None else (line, *intervals)
+            groups |= dict.fromkeys(parts, container)
+    return groups
+
+
+def _numbers_of(artist: Artist, axes: Axes, group: Any) -> Rows:
     """Return the numbers of a line, of points, of a bar, of a grid or of labelled shapes."""
     from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
     from matplotlib.lines import Line2D
     from matplotlib.patches import Rectangle
 
+    label = _label_of(artist if group is None else group)
     if isinstance(artist, Line2D):
         drawn_as = "points" if artist.get_linestyle() == "None" else "line"
-        return _rows(drawn_as, artist, artist.get_xydata())
+        return _rows(drawn_as, label, _in_data(artist, axes, artist.get_xydata()))
     if isinstance(artist, PathCollection):
-        return _rows("points", artist, artist.get_offsets())
+        return _rows("points", label, artist.get_offsets())
     if isinstance(artist, QuadMesh):
         return _grid_rows(artist)
-    if isinstance(artist, PolyCollection) and _label_of(artist):
-        return _path_rows("polygon", artist)
-    if isinstance(artist, LineCollection) and _label_of(artist):
-        return _path_rows("segment", artist)
-    if isinstance(artist, Rectangle) and artist.get_width() and artist.axes is not None:
-        if artist is artist.axes.patch:
-            return []
-        middle = artist.get_x() + artist.get_width() / 2
-        return _rows("bar", artist, np.array([[middle, artist.get_height()]]))
+    if isinstance(artist, PolyCollection) and label:
+        return _path_rows("polygon", label, artist)
+    if isinstance(artist, LineCollection) and label:
+        return _path_rows("segment", label, artist)
+    if isinstance(artist, Rectangle) and group is not None:
+        return _bar_rows(artist, axes, group, label)
+    if isinstance(artist, Rectangle) and artist is not axes.patch:
+        corners = np.array([artist.get_xy(), artist.get_corners()[2]])
+        return _rows("band", label, _in_data(artist, axes, corners))
     return []
 
 
-def _rows(kind: str, artist: Artist, points: Any) -> Rows:
+def _in_data(artist: Artist, axes: Axes, points: Any) -> FloatArray:
+    """Return points in the units of the axes, also where a line or band goes from edge to edge."""
+    found: FloatArray = np.ma.filled(np.ma.array(points, dtype=np.float64, copy=True), np.nan)
+    inside = artist.get_transform().contains_branch_seperately(axes.transData)
+    for i, limits in enumerate((axes.get_xlim(), axes.get_ylim())):
+        if not inside[i]:
+            found[:, i] = np.interp(found[:, i], (0.0, 1.0), limits)
+    return found
+
+
+def _rows(kind: str, label: str, points: Any) -> Rows:
     """Return a row per point."""
-    label = _label_of(artist)
     numbers: FloatArray = np.ma.filled(np.ma.asarray(points, dtype=np.float64), np.nan)
     return [{"kind": kind, "label": label, "x": x, "y": y} for x, y in numbers.tolist()]
+
+
+def _bar_rows(bar: Any, axes: Axes, group: Any, label: str) -> Rows:
+    """Return a row with the middle, the length and the start of a bar."""
+    from matplotlib.category import StrCategoryFormatter
+
+    lies = group.orientation == "horizontal"
+    (x, y), width, height = bar.get_xy(), bar.get_width(), bar.get_height()
+    axis, middle = (axes.yaxis, y + height / 2) if lies else (axes.xaxis, x + width / 2)
+    names = axis.get_major_formatter()
+    if isinstance(names, StrCategoryFormatter):
+        label = names(middle)
+    at = {"x": width, "y": middle} if lies else {"x": middle, "y": height}
+    return [{"kind": "bar", "label": label, **at, "value": float(x if lies else y)}]
 
 
 def _grid_rows(mesh: Any) -> Rows:
@@ -156,9 +198,8 @@ def _grid_rows(mesh: Any) -> Rows:
     ]
 
 
-def _path_rows(kind: str, collection: Any) -> Rows:
+def _path_rows(kind: str, label: str, collection: Any) -> Rows:
     """Return a row per corner of polygons or segments; ``value`` is the number of each."""
-    label = _label_of(collection)
     return [
         {"kind": kind, "label": label, "x": x, "y": y, "value": i}
         for i, path in enumerate(collection.get_paths())
@@ -167,7 +208,7 @@ def _path_rows(kind: str, collection: Any) -> Rows:
     ]
 
 
-def _label_of(artist: Artist) -> str:
+def _label_of(artist: Any) -> str:
     """Return the label that stands in a legend, or nothing."""
     label = str(artist.get_label())
     return "" if label.startswith("_") else label

@@ -311,3 +311,33 @@ def test_unknown_ending_is_refused_with_the_known_ones(tmp_path):
     assert str(caught.value) == (
         "The ending of path must be one of 'pdf', 'png', 'svg'. Got 'jpeg'."
     )
+
+
+def test_numbers_of_lying_and_stacked_bars_bands_intervals_and_edge_to_edge_lines():
+    ax = plots.panels()[0, 0]
+    ax.barh(["one", "two"], [3.0, 4.0])
+    ax.axvline(2.0, label="limit")
+    ax.axhspan(0.25, 0.5, label="band")
+    ax.set_ylim(-1.0, 3.0)
+    ax.set_xlim(0.0, 8.0)
+    table = plots.figure_numbers(ax).drop(columns=["panel", "title"]).fillna(-9)
+    assert table.sort_values(["kind", "label"], kind="stable").values.tolist() == [
+        ["band", "band", 0.0, 0.25, -9.0],
+        ["band", "band", 8.0, 0.5, -9.0],
+        ["bar", "one", 3.0, 0.0, 0.0],
+        ["bar", "two", 4.0, 1.0, 0.0],
+        ["line", "limit", 2.0, -1.0, -9.0],
+        ["line", "limit", 2.0, 3.0, -9.0],
+    ]
+    ax = plots.panels()[0, 0]
+    ax.bar([1.0], [2.0], label="low")
+    ax.bar([1.0], [3.0], bottom=[2.0], label="high")
+    ax.errorbar([5.0], [4.0], yerr=[[1.0], [2.0]], label="mean")
+    table = plots.figure_numbers(ax)[["kind", "label", "x", "y", "value"]].fillna(-9)
+    assert sorted(table.values.tolist()) == [
+        ["bar", "high", 1.0, 3.0, 2.0],
+        ["bar", "low", 1.0, 2.0, 0.0],
+        ["line", "mean", 5.0, 4.0, -9.0],
+        ["segment", "mean", 5.0, 3.0, 0.0],
+        ["segment", "mean", 5.0, 6.0, 0.0],
+    ]
