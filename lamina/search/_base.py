@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
@@ -17,11 +18,13 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 import lamina
 from lamina._checks import check_integer, check_real, shown
-from lamina._errors import DataError, LaminaError, ParameterError
+from lamina._errors import DataError, LaminaError, LaminaWarning, ParameterError
 from lamina._typing import FloatArray
 
 from ._candidates import Candidate, Problem, Schedule
+from ._choice import choose_votes
 from ._door import classes_of, folds_of, score_names, seeded, weight_of
+from ._ensemble import StackedEnsembleClassifier, StackedEnsembleRegressor
 from ._fingerprint import described, fingerprint
 from ._ledger import Ledger, open_ledger
 from ._lines import ProgressLines
@@ -37,8 +40,9 @@ from ._results import (
 from ._rounds import OutOfTimeError, Rounds
 from ._sampler import make_sampler
 from ._space import Space
+from ._together import last_step
 from ._trials import Trials
-from ._work import Rules, last_step
+from ._work import Rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +89,9 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             ledger.close()
         self.scorer_ = getattr(scorers, "_scorers", scorers)
         self._tell(rounds, problem, names, refit_metric)
-        self._fit_best(rounds.candidates, problem, routed.estimator.fit)
+        self._fit_best(problem, routed.estimator.fit)
+        if self.ensemble_size:
+            self._fit_ensemble(rounds.candidates, problem, scorers, metric)
         return self
 
     def _check(self) -> Space:
@@ -251,9 +257,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             n_samples = _num_samples(problem.X)
             self.oof_predictions_ = out_of_fold(best, problem.folds, n_samples)
 
-    def _fit_best(
-        self, candidates: Sequence[Candidate], problem: Problem, fit_params: Mapping[str, Any]
-    ) -> None:
+    def _fit_best(self, problem: Problem, fit_params: Mapping[str, Any]) -> None:
         """Fit the best candidate on all rows."""
         if not self.refit:
             return
@@ -264,3 +268,34 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         self.refit_time_ = time.time() - start
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+    def _fit_ensemble(
+        self, candidates: Sequence[Candidate], problem: Problem, scorers: Any, metric: str
+    ) -> None:
+        """Choose members by their out-of-fold predictions, and fit them on all rows."""
+        votes, self.ensemble_score_ = choose_votes(
+            candidates,
+            problem,
+            scorers,
+            metric,
+            int(self.ensemble_size),
+            classes_of(self.estimator, problem.y),
+            classifier=is_classifier(self.estimator),
+        )
+        if not votes:
+            warnings.warn(
+                "There is no ensemble, since no candidate was trained to its end on every fold. "
+                "Give the search more time.",
+                LaminaWarning,
+                stacklevel=4,
+            )
+            return
+        chosen = [number for number, n in votes.items() if n]
+        models = [
+            clone(self._base).set_params(**clone(dict(candidates[i].parameters), safe=False))
+            for i in chosen
+        ]
+        classifier = is_classifier(self.estimator)
+        kind = StackedEnsembleClassifier if classifier else StackedEnsembleRegressor
+        self.ensemble_ = kind(models, [votes[number] for number in chosen])
+        self.ensemble_.fit(problem.X, problem.y, problem.weight)

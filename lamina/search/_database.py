@@ -91,13 +91,14 @@ class DatabaseLedger:
     def _claim(self, stage: str, n_shards: int, most: int, transaction: Transaction) -> list[int]:
         """Return the shards taken within one transaction."""
         self._live_on(transaction)
-        others = self._living(transaction) - {self._me}
         key = {"study": self._study, "stage": stage, "me": self._me}
         found = transaction.rows(
             f"SELECT shard, owner FROM lamina_shards WHERE {_OF_STAGE} AND done = 0 "
             "AND shard < :end ORDER BY shard",
             key | {"end": n_shards},
         )
+        # After the shards: an owner that is named there has its row since, unless it died.
+        others = self._living(transaction) - {self._me}
         taken: list[int] = []
         for shard, owner in found:
             if len(taken) >= most:

@@ -15,7 +15,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, IntArray
 
 from ._space import Space
-from ._work import last_step
+from ._together import last_step
 
 
 def folds_of(splits: Iterable[tuple[Any, Any]], n_samples: int) -> list[tuple[IntArray, IntArray]]:

@@ -82,6 +82,9 @@ class StackedSearchCV(BaseStackedSearch):
         targets.
     ensemble_ : StackedEnsembleClassifier or StackedEnsembleRegressor
         The ensemble, fitted on all rows. Only with ``ensemble_size``.
+    ensemble_score_ : float
+        Score of its out-of-fold predictions, of all rows together. They have chosen it, too,
+        so that it flatters a little.
     n_splits_ : int
         Number of folds.
     interrupted_ : bool

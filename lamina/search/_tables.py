@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 SCHEMA = 1
 """Version of the tables; a database with a higher one is refused."""
 
-_LONG = (1 << 32) - 1
-"""Length that makes MySQL choose its longest kind of column; others have no bound."""
-
 
 @cache
 def _metadata() -> MetaData:
     """Return the tables. Long columns come last, so that reading the others skips them."""
     import sqlalchemy as sa
+    from sqlalchemy.dialects import mysql
 
     def column(name: str, kind: Any, *, key: bool = False, null: bool = False) -> sa.Column[Any]:
         return sa.Column(name, kind, primary_key=key, nullable=null, autoincrement=False)
 
     number, real = sa.BigInteger, sa.Double
-    text, blob = sa.Text(_LONG), sa.LargeBinary(_LONG)
+    # MySQL bounds a text and a blob unless they are of its longest kind; others have no bound.
+    text = sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+    blob = sa.LargeBinary().with_variant(mysql.LONGBLOB(), "mysql", "mariadb")
     metadata = sa.MetaData()
     sa.Table("lamina_schema", metadata, column("id", number, key=True), column("version", number))
     sa.Table(

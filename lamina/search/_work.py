@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import joblib
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection._validation import _score
@@ -19,26 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
-from lamina._errors import DivergedError, DivergedWarning, ParameterError
-from lamina._typing import Array, DtypeName, FloatArray, IntArray
-from lamina.stack import Member, MemberState, StackResult, train
+from lamina._errors import DivergedError, DivergedWarning
+from lamina._typing import Array, FloatArray, IntArray
+from lamina.stack import MemberState, StackResult
 
 from ._outcome import End, Outcome, Place
-from ._pieces import part_of
+from ._together import Begun, groups, last_step, train_together
 
 Parameters = Mapping[str, Any]
-
-
-class Begun(Protocol):
-    """A fit of an estimator that waits for its members to be trained."""
-
-    members: Sequence[Member]
-    X: Any
-    y: Array
-    dtype: DtypeName
-    device: str
-    finish: Callable[[StackResult], None]
-    states: Sequence[MemberState | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,17 +155,6 @@ class _Inputs:
         return self._y
 
 
-def last_step(model: Any) -> Any:
-    """Return the network of an estimator or pipeline, which must be one of lamina's."""
-    network = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not hasattr(network, "_begin"):
-        raise ParameterError(
-            "estimator must be a network of lamina, or a Pipeline whose last step is one. "
-            f"Got {type(network).__name__}."
-        )
-    return network
-
-
 def _begin(number: int, job: Job, inputs: _Inputs, weight: Any) -> _Fit:
     fit, start = _Fit(number), time.perf_counter()
     try:
@@ -196,7 +172,9 @@ def _begin(number: int, job: Job, inputs: _Inputs, weight: Any) -> _Fit:
 
 def _train(fits: Sequence[_Fit], job: Job) -> None:
     """Train all fits that share their data as one stack."""
-    for group in _groups(fits):
+    ready = [fit for fit in fits if fit.begun is not None]
+    for places in groups([fit.begun for fit in ready if fit.begun is not None]):
+        group = [ready[i] for i in places]
         try:
             _train_group(group, job)
         except Exception as error:
@@ -212,60 +190,13 @@ def _train(fits: Sequence[_Fit], job: Job) -> None:
 
 def _train_group(group: Sequence[_Fit], job: Job) -> None:
     begun = [fit.begun for fit in group if fit.begun is not None]
-    first = begun[0]
-    states: list[MemberState | None] = []
-    for fit, one in zip(group, begun, strict=True):
-        states += job.states.get((fit.candidate, job.fold), one.states)
-    result = train(
-        [member for one in begun for member in one.members],
-        first.X,
-        first.y,
-        device=first.device,
-        dtype=first.dtype,
-        states=states,
-        pause_at=job.pause_at,
-    )
-    if result.interrupted:
-        raise KeyboardInterrupt
-    start = 0
-    for fit, one in zip(group, begun, strict=True):
-        fit.result = part_of(result, start, start + len(one.members))
-        fit.seconds += float(fit.result.columns["seconds"].sum())
-        start += len(one.members)
-
-
-def _groups(fits: Sequence[_Fit]) -> Iterator[list[_Fit]]:
-    """Yield fits whose members can be trained by one call: on equal data, in one precision."""
-    groups: list[list[_Fit]] = []
-    for fit in fits:
-        one = fit.begun
-        if one is None:
-            continue
-        for group in groups:
-            other = group[0].begun
-            assert other is not None
-            if (
-                (one.dtype, one.device) == (other.dtype, other.device)
-                and _equal(one.y, other.y)
-                and _equal(one.X, other.X)
-            ):
-                group.append(fit)
-                break
-        else:
-            groups.append([fit])
-    yield from groups
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Return whether two arrays or sparse matrices are equal, number for number."""
-    if a is b:
-        return True
-    if sp.issparse(a) and sp.issparse(b):
-        names = ("shape", "data", "indices", "indptr")
-        return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
-    if sp.issparse(a) or sp.issparse(b) or a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    return bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    states = [
+        job.states.get((fit.candidate, job.fold), one.states)
+        for fit, one in zip(group, begun, strict=True)
+    ]
+    for fit, result in zip(group, train_together(begun, states, job.pause_at), strict=True):
+        fit.result = result
+        fit.seconds += float(result.columns["seconds"].sum())
 
 
 def _judged(fit: _Fit, job: Job, y: Any, y_test: Any) -> Outcome:

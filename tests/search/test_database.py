@@ -22,7 +22,7 @@ from hypothesis.stateful import rule
 
 from lamina._errors import FileError, MissingDependencyError, ParameterError
 from lamina.search._database import DatabaseLedger
-from lamina.search._engine import Database, find
+from lamina.search._engine import Database, Transaction, find
 from lamina.search._ledger import open_ledger
 from lamina.search._peers import Process
 from lamina.search._studies import list_studies, read_study
@@ -115,6 +115,40 @@ def test_bytes_come_back_whatever_they_are(open_file):
         assert (ledger.result("s", shard), ledger.states("s", shard)) == (data, data)
     with pytest.raises(KeyError):
         ledger.result("s", 3)
+
+
+def test_owners_are_read_after_the_shards_that_name_them(open_file, monkeypatch):
+    # Where each statement sees what was committed before it, as in PostgreSQL, the other order
+    # takes a process for dead that registered and claimed between the two.
+    ledger, read = open_file(), []
+    ask = Transaction.rows
+
+    def rows(self, statement, values):
+        read.append(statement.partition("FROM ")[2].split()[0])
+        return ask(self, statement, values)
+
+    monkeypatch.setattr(Transaction, "rows", rows)
+    ledger.claim("s", 2, 2)
+    assert read[-2:] == ["lamina_shards", "lamina_owners"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kinds"),
+    [
+        ("sqlite", {"spec": "TEXT", "states": "BLOB", "seen": "DOUBLE"}),
+        ("postgresql", {"spec": "TEXT", "states": "BYTEA", "seen": "DOUBLE PRECISION"}),
+        ("mysql", {"spec": "LONGTEXT", "states": "LONGBLOB", "seen": "DOUBLE"}),
+    ],
+)
+def test_columns_have_a_kind_without_bounds_in_every_database(dialect, kinds):
+    from sqlalchemy.dialects import registry
+
+    from lamina.search._tables import _metadata
+
+    compiler = registry.load(dialect)()
+    columns = [c for table in _metadata().sorted_tables for c in table.columns if c.name in kinds]
+    found = {column.name: column.type.compile(dialect=compiler) for column in columns}
+    assert found == kinds
 
 
 # Life and death
