@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 class UnitHistory:
     """A callback for training that keeps, epoch by epoch, what the units and gradients do.
 
-    Hand it to ``lamina.stack.train(callbacks=[...])``. It changes nothing and never stops the
-    training. With `observe` it takes in networks at any other time: before the training, as
-    epoch 0, from which movement is then measured, or after it.
+    Hand it to ``lamina.stack.train(callbacks=[...])``, or to ``set_callbacks`` of an estimator.
+    It changes nothing and never stops the training. With `observe` it takes in networks at any
+    other time: before the training, as epoch 0, from which movement is then measured, or after
+    it. A second ``fit`` of an estimator starts the history anew.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Rows to look at.
+        Rows to look at: as the networks take them, or, in ``set_callbacks``, as the estimator
+        does, for example a table.
     y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
         Their targets. Only used with ``head``.
     head : head of lamina.heads, or callable, default=None
@@ -65,6 +67,15 @@ class UnitHistory:
     >>> result = train([Member((8,), init=start, max_epochs=3)], X, X[:, 0], callbacks=[watch])
     >>> watch.history[["epoch", "layer", "n_units"]].values.tolist()
     [[0, 1, 8], [1, 1, 8], [2, 1, 8], [3, 1, 8]]
+
+    In an estimator:
+
+    >>> from lamina import MLPRegressor
+    >>> watch = UnitHistory(X)
+    >>> model = MLPRegressor(hidden_layer_sizes=(8,), tol=1.0, n_iter_no_change=1, random_state=0)
+    >>> model = model.set_callbacks(watch).fit(X, X[:, 0])
+    >>> watch.history[["epoch", "layer", "n_units"]].values.tolist()
+    [[1, 1, 8], [2, 1, 8], [3, 1, 8]]
     """
 
     def __init__(
@@ -79,6 +90,8 @@ class UnitHistory:
         self._every = check_integer("every", every, 1)
         self._saturation = check_real("saturation", saturation, 0.0, 1.0)
         self._start: dict[int, Any] = {}
+        self._rows: Any = X
+        self._fitted = False
         self.columns: dict[str, list[Any]] = {}
         self.dead: list[tuple[int, int, list[tuple[int, int]]]] = []
 
@@ -86,6 +99,27 @@ class UnitHistory:
         """Look at the networks of an epoch; ``train`` calls it."""
         if report.epoch % self._every == 0:
             self.observe(report.networks(), report.epoch, report.members)
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Forget an earlier ``fit``; the estimator calls it."""
+        if self._fitted:
+            self._start, self.columns, self.dead, self._fitted = {}, {}, [], False
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Do nothing; scikit-learn asks a callback to have it."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Do nothing; scikit-learn asks a callback to have it."""
+
+    def on_fit_task_end(
+        self, estimator: Any, context: Any, *, fitted_estimator: Any = None
+    ) -> bool:
+        """Look at the networks of an epoch; ``fit`` of an estimator calls it."""
+        report = getattr(context, "report", None)
+        if report is not None and fitted_estimator is not None:
+            self._rows, self._fitted = _network_rows(fitted_estimator, self._X), True
+            self(report)
+        return False
 
     def observe(
         self, networks: Sequence[Any], epoch: int = 0, members: Sequence[int] | None = None
@@ -106,10 +140,10 @@ class UnitHistory:
             if epoch == 0:
                 self._start[member] = network
             start = self._start.get(member)
-            found = units(network, self._X, initial=start, saturation=self._saturation)
+            found = units(network, self._rows, initial=start, saturation=self._saturation)
             told = None
             if self._head is not None:
-                told = gradients(network, self._X, self._y, self._head)
+                told = gradients(network, self._rows, self._y, self._head)
             self._keep(member, epoch, found, told)
 
     def _keep(
@@ -180,6 +214,16 @@ class UnitHistory:
         axes.set_ylabel(what.replace("_", " "))
         axes.legend(loc="best")
         return axes
+
+
+def _network_rows(estimator: Any, X: Any) -> Any:
+    """Return rows as the networks of a fitted estimator take them: encoded or standardised."""
+    encoder = getattr(estimator, "encoder_", None)
+    if encoder is not None:
+        return encoder.transform(X)
+    if hasattr(estimator, "input_mean_"):
+        return (np.asarray(X) - estimator.input_mean_) / estimator.input_scale_
+    return X
 
 
 def _row(layer: UnitLayer) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
 
+from lamina import MixtureDensityRegressor, MLPRegressor, TableRegressor
 from lamina._errors import DataError, ParameterError
 from lamina.heads import Normal
 from lamina.inspection import UnitHistory, memory, units
@@ -270,3 +272,52 @@ def test_memory_is_that_of_the_tensors_themselves(dtype):
     assert "A batch of 7 rows keeps" in found.summary()
     with pytest.raises(ParameterError, match="n_samples"):
         memory(network, 0)
+
+
+WATCHED = {
+    "one": lambda: MLPRegressor(hidden_layer_sizes=(6, 5), max_iter=4, tol=0, random_state=0),
+    "ensemble": lambda: MLPRegressor(
+        hidden_layer_sizes=(6, 5), max_iter=4, tol=0, n_members=3, random_state=0
+    ),
+    "lbfgs": lambda: MLPRegressor(
+        hidden_layer_sizes=(6, 5), max_iter=4, tol=0, solver="lbfgs", random_state=0
+    ),
+    "standardised": lambda: MixtureDensityRegressor(
+        hidden_layer_sizes=(6, 5), max_iter=4, early_stopping=False, random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WATCHED)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_history_of_an_estimator_ends_with_what_it_became(kind):
+    rows = X * [1.0, 50.0, 0.01] + [0.0, 300.0, 0.0]
+    watch = UnitHistory(rows, every=2)
+    model = WATCHED[kind]().set_callbacks(watch).fit(rows, X[:, 0])
+    table = watch.history
+    members = range(len(model.networks_))
+    assert sorted(set(zip(table["member"], table["epoch"], strict=True))) == [
+        (member, epoch) for member in members for epoch in (2, 4)
+    ]
+    inputs = rows
+    if kind == "standardised":
+        inputs = (rows - rows.mean(0)) / rows.std(0)
+    for member, network in enumerate(model.networks_):
+        last = table[(table["member"] == member) & (table["epoch"] == 4)]
+        expected = units(network, inputs).layers[:-1]
+        np.testing.assert_allclose(
+            last["saturated_share"], [layer.saturated_share.mean() for layer in expected]
+        )
+        assert last["dead"].tolist() == [layer.dead.sum() for layer in expected]
+
+
+def test_a_history_takes_a_table_and_starts_anew_with_each_fit():
+    table = pd.DataFrame({"kind": ["a", "b", "c", "a"] * 15, "size": np.arange(60.0)})
+    watch = UnitHistory(table)
+    model = TableRegressor(preset="fast", n_members=1, random_state=0).set_callbacks(watch)
+    model.fit(table, table["size"])
+    first = watch.history
+    assert len(first)
+    assert first["n_units"].tolist()[-1] == model.networks_[0].sizes[-2]
+    model.fit(table, table["size"])
+    pd.testing.assert_frame_equal(watch.history, first)
