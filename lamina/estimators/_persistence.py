@@ -19,6 +19,8 @@ KINDS = {
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
     "MixtureDensityRegressor": "lamina.estimators",
+    "StackedEnsembleClassifier": "lamina.search",
+    "StackedEnsembleRegressor": "lamina.search",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
 }
