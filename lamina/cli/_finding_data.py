@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._findings import Finding, Level
+from ._finding import Finding, Level
 
 if TYPE_CHECKING:
     from ._inspected import Inspected

@@ -2,75 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._finding import Finding
+from ._finding_regions import findings_on_regions
 
 if TYPE_CHECKING:
     from lamina._typing import FloatArray
-    from lamina.inspection import UnitsResult
+    from lamina.inspection import GradientsResult, UnitsResult
     from lamina.nn import Network
-
-Level: TypeAlias = Literal["serious", "look", "note", "fact"]
-LEVELS: tuple[Level, ...] = ("serious", "look", "note", "fact")
-"""Worst first: it is broken; it costs something; it could be better; good to know."""
-
-MOST_UNITS = 512
-"""Hidden units up to which the regions in a plane, about half their square, are counted."""
 
 _BOUNDED = ("sigmoid", "tanh", "hard_tanh")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One finding.
-
-    Attributes
-    ----------
-    level : {"serious", "look", "note", "fact"}
-        How bad it is.
-    what : str
-        Name of the finding, the same for all networks.
-    number : float
-        The number that it rests on.
-    text : str
-        A sentence with that number.
-    advice : str
-        What to do, or nothing.
-    weight : float
-        Order within a level, larger first.
-    networks : tuple of int
-        The networks that it holds for, counted from 1.
-    """
-
-    level: Level
-    what: str
-    number: float
-    text: str
-    advice: str = ""
-    weight: float = 0.0
-    networks: tuple[int, ...] = ()
-
-
-def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings by level and weight; of one that several networks have, the worst."""
-    merged: dict[str, Finding] = {}
-    for found in sorted(findings, key=_rank):
-        known = merged.setdefault(found.what, found)
-        networks = tuple(dict.fromkeys(known.networks + found.networks))
-        merged[found.what] = replace(known, networks=networks)
-    return sorted(merged.values(), key=_rank)
-
-
-def _rank(found: Finding) -> tuple[int, float]:
-    return LEVELS.index(found.level), -found.weight
-
-
 def findings_of(network: Network, X: FloatArray | None, seed: int) -> Iterator[Finding]:
     """Yield the findings about one network, on rows if there are any."""
-    import numpy as np
-
-    if X is not None and len(X) > 1 and bool(np.ptp(X, axis=0).any()):
+    if X is not None and rows_differ(X):
         from lamina.inspection import units
 
         found = units(network, X)
@@ -80,8 +28,13 @@ def findings_of(network: Network, X: FloatArray | None, seed: int) -> Iterator[F
     yield from _linear(network)
     yield from _ranks(network)
     yield from _rate(network, X)
-    yield from _regions(network, X)
+    yield from findings_on_regions(network, X)
     yield from _copies(network)
+
+
+def rows_differ(X: FloatArray) -> bool:
+    """Tell whether there is anything to see in rows."""
+    return len(X) > 1 and bool((X[0] != X).any())
 
 
 def _units(found: UnitsResult) -> Iterator[Finding]:
@@ -148,18 +101,24 @@ def _straight(found: UnitsResult) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _signal(network: Network, X: FloatArray, seed: int) -> Iterator[Finding]:
-    """Yield a signal that vanishes or explodes on its way back, for random errors."""
+def signal_of(network: Network, X: FloatArray, seed: int) -> GradientsResult:
+    """Return the gradients for errors of random signs: what any loss would send back."""
     import numpy as np
 
     from lamina.inspection import gradients
 
+    errors = np.random.default_rng(seed).choice([-1.0, 1.0], (len(X), network.sizes[-1]))
+    loss: Callable[[Any, Any], Any] = lambda raw, y: (raw * y).sum(1).mean()  # noqa: E731
+    return gradients(network, X, errors, loss)
+
+
+def _signal(network: Network, X: FloatArray, seed: int) -> Iterator[Finding]:
+    """Yield a signal that vanishes or explodes on its way back, for random errors."""
+    import numpy as np
+
     if len(network.sizes) < 4:
         return
-    size = (len(X), network.sizes[-1])
-    errors = np.random.default_rng(seed).choice([-1.0, 1.0], size)
-    loss: Callable[[Any, Any], Any] = lambda raw, y: (raw * y).sum(1).mean()  # noqa: E731
-    found = gradients(network, X, errors, loss)
+    found = signal_of(network, X, seed)
     if found.verdict in ("vanishes", "explodes"):
         far = max(found.ratio, 1 / found.ratio) if found.ratio else np.inf
         yield Finding(
@@ -238,62 +197,6 @@ def _rate(network: Network, X: FloatArray | None) -> Iterator[Finding]:
             f"{found.n_points} rows, and nowhere more than {found.upper:.4g} times (bound)."
         )
     yield Finding("fact", "amplification", found.upper, text, weight=0.2)
-
-
-def _regions(network: Network, X: FloatArray | None) -> Iterator[Finding]:
-    """Yield how many linear regions lie between rows."""
-    import numpy as np
-
-    from lamina.inspection import count_regions, regions_on_line
-
-    piecewise = all(activation.breakpoints is not None for activation in network.activations)
-    bends = any(activation.breakpoints for activation in network.activations)
-    if X is None or not (piecewise and bends) or max(network.sizes) > 2048:
-        return
-    far = int(np.square(X - X[0]).sum(1).argmax())
-    if (X[far] == X[0]).all():
-        return
-    line = regions_on_line(network, X[0], X[far])
-    sure = "" if line.certain else " (rounding may have hidden some)"
-    yield Finding(
-        "fact", "linear regions", float(line.n_regions),
-        f"From the first row to the one farthest from it lie {line.n_regions:,} linear "
-        f"regions{sure}.", weight=0.1,
-    )  # fmt: skip
-    window = _window(X, far)
-    if window is None or sum(network.sizes[1:-1]) > MOST_UNITS:
-        return
-    plane = count_regions(network, window.bounds, X[0], window.axes)
-    sure = "" if plane.certain else " (rounding may have hidden some)"
-    yield Finding(
-        "fact", "linear regions in a plane", float(plane.n_regions),
-        f"In the plane through three far rows, between them, lie {plane.n_regions:,} linear "
-        f"regions{sure}.", weight=0.05,
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Window:
-    """The smallest window of a plane that holds three rows."""
-
-    bounds: tuple[tuple[float, float], tuple[float, float]]
-    axes: FloatArray
-
-
-def _window(X: FloatArray, far: int) -> _Window | None:
-    """Return the window of the first row, the farthest, and the one farthest off their line."""
-    import numpy as np
-
-    first = (X[far] - X[0]) / np.linalg.norm(X[far] - X[0])
-    along = (X - X[0]) @ first
-    off = X - X[0] - along[:, None] * first
-    distance = np.linalg.norm(off, axis=1)
-    third = int(distance.argmax())
-    if distance[third] <= 1e-9 * along[far]:
-        return None
-    axes: FloatArray = np.stack([first, off[third] / distance[third]])
-    us = sorted((0.0, float(along[far]), float(along[third])))
-    return _Window(((us[0], us[-1]), (0.0, float(distance[third]))), axes)
 
 
 def _copies(network: Network) -> Iterator[Finding]:

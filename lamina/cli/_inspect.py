@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
-from ._finding_data import calibration_of, findings_on_data
-from ._findings import Finding, findings_of, worst_first
+from ._finding import Finding, worst_first
+from ._finding_data import findings_on_data
+from ._findings import findings_of
 from ._inspected import Inspected, take_apart
 from ._options import TARGET, Flag
 from ._output import Output, quoted
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _STYLES = {"serious": "bold red", "look": "yellow"}
 
@@ -41,7 +39,8 @@ def inspect(
     target : str
         Name of the target, where the model does not know it.
     plots : Path
-        Folder for pictures, each with its numbers as CSV beside it.
+        Folder for pictures of units, gradients, linear regions and calibration, each with its
+        numbers as CSV beside it.
     quiet : bool
         Print nothing but the result, warnings and errors.
     json : bool
@@ -62,9 +61,15 @@ def inspect(
         )
         if finding.advice:
             say.line(f"   → {finding.advice}")
-    files = [] if plots is None else _write_plots(found, plots)
-    for file in files:
-        say.note(f"Wrote {file}")
+    files: list[Path] = []
+    if plots is not None:
+        from ._inspect_pictures import write_pictures
+
+        files, left_out = write_pictures(found, plots)
+        for file in files:
+            say.note(f"Wrote {file}")
+        for sentence in left_out:
+            say.note(sentence)
     say.document(_document(found, findings, model, data, files))
     if data is None:
         say.next(f"lamina inspect {quoted(str(model))} DATA")
@@ -99,33 +104,6 @@ def _sentence(finding: Finding, n_networks: int) -> str:
             f" (network {finding.networks[0]}; {len(finding.networks)} of {n_networks} have it)"
         )
     return f"{level}{finding.text}{which}"
-
-
-def _write_plots(found: Inspected, folder: Path) -> list[Path]:
-    """Draw what there are data for, each picture with its numbers beside it."""
-    from lamina.inspection import units
-    from lamina.plots import save_figure, style
-
-    files: list[Path] = []
-
-    def write(axes: Axes, name: str) -> None:
-        files.extend(save_figure(axes, folder / f"{name}.png", numbers=True))
-
-    with style():
-        for i, network in enumerate(found.networks[:4], start=1):
-            if found.matrix is None:
-                from lamina.inspection import rank
-
-                write(rank(network).plot(), f"network{i}_singular_values")
-                continue
-            result = units(network, found.matrix)
-            write(result.plot("heat"), f"network{i}_units")
-            write(result.plot("saturation"), f"network{i}_saturation")
-        if found.y is not None:
-            reliability = calibration_of(found, found.y.notna().to_numpy())
-            if reliability is not None:
-                write(reliability.plot(), "calibration")
-    return files
 
 
 def _document(

@@ -11,7 +11,7 @@ from lamina._errors import DataError, ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lamina._typing import FloatArray
+    from lamina._typing import FloatArray, IntArray
     from lamina.nn import Network
 
 MAX_ROWS = 10_000
@@ -48,6 +48,19 @@ class Inspected:
     y: pd.Series[Any] | None = None
     n_rows: int = 0
 
+    def row(self, i: int) -> int:
+        """Return the number in the file, from 1, of a row of `matrix`."""
+        return int(_evenly(self.n_rows)[i]) + 1
+
+
+def _evenly(n_rows: int) -> IntArray:
+    """Return the rows that are looked at: all, or of many so many evenly spaced ones."""
+    import numpy as np
+
+    if n_rows <= MAX_ROWS:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, MAX_ROWS).round().astype(np.intp)
+
 
 def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
     """Load a model of any kind, and the table if there is one."""
@@ -64,10 +77,7 @@ def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
 
     table = read_table(data)
     n_rows = len(table)
-    if n_rows > MAX_ROWS:
-        import numpy as np
-
-        table = table.iloc[np.linspace(0, n_rows - 1, MAX_ROWS).round().astype(int)]
+    table = table.iloc[_evenly(n_rows)]
     name = target if target is not None else getattr(model, "target_name_", None)
     if target is not None and target not in table:
         from lamina._checks import suggestion

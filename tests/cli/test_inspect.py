@@ -10,7 +10,9 @@ import pytest
 
 import lamina
 from lamina import MixtureDensityRegressor, MLPClassifier, MLPRegressor, Network
-from lamina.cli._findings import Finding, findings_of, worst_first
+from lamina.cli._finding import Finding, worst_first
+from lamina.cli._findings import findings_of
+from lamina.cli._inspected import Inspected
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -164,12 +166,79 @@ def test_json_has_every_finding(run, saved):
 def test_pictures_come_with_their_numbers(run, saved, tmp_path):
     model, data = saved(Network((3, 5, 1), "tanh", random_state=0))
     done = run("inspect", model, data, "--plots", tmp_path / "p")
-    names = ["network1_saturation", "network1_units"]
+    names = ["network1_gradients", "network1_saturation", "network1_units"]
     files = [f"{name}.{ending}" for name in names for ending in ("csv", "png")]
     assert sorted(file.name for file in (tmp_path / "p").iterdir()) == files
-    assert len(done.notes) == 4
+    assert done.notes[-1] == "Network 1: no map of linear regions, since tanh is curved."
+    assert len(done.notes) == 7
     run("inspect", model, "--plots", tmp_path / "q")
     assert (tmp_path / "q" / "network1_singular_values.png").exists()
+
+
+def test_gradients_are_drawn_as_the_finding_tells_them(run, saved, tmp_path):
+    network = Network((3, *[12] * 9, 1), "sigmoid", random_state=0)
+    run("inspect", *saved(network), "--plots", tmp_path / "p")
+    table = pd.read_csv(tmp_path / "p" / "network1_gradients.csv")
+    assert table["title"][0] == "gradient: vanishes, by the slopes (random errors)"
+    signal = table[table["label"].str.startswith("signal", na=False)]["y"]
+    assert signal.iloc[-1] / signal.iloc[0] > 1e3
+    assert len(signal) == 10
+
+
+def polygons(file):
+    """The corners of each polygon of a map, and the title of the picture."""
+    table = pd.read_csv(file)
+    parts = table[table["kind"] == "polygon"].groupby("value")
+    return [part[["x", "y"]].to_numpy() for _, part in parts], table
+
+
+def test_the_map_of_two_inputs_covers_their_range_and_shows_the_rows(run, tmp_path):
+    network = Network((2, 9, 7, 1), random_state=0)
+    lamina.save(network, tmp_path / "model")
+    pd.DataFrame(X[:, :2], columns=list("ab")).to_csv(tmp_path / "d.csv", index=False)
+    done = run("inspect", tmp_path / "model", tmp_path / "d.csv", "--plots", tmp_path)
+    faces, table = polygons(tmp_path / "network1_regions.csv")
+    (told,) = [line for line in done.lines if "In the plane of the two inputs" in line]
+    assert f"lie {len(faces)} linear regions" in told
+    corners = np.concatenate(faces)
+    np.testing.assert_allclose(corners.min(axis=0), X[:, :2].min(axis=0))
+    np.testing.assert_allclose(corners.max(axis=0), X[:, :2].max(axis=0))
+    marked = table[table["label"] == "rows"]
+    np.testing.assert_allclose(marked[["x", "y"]], X[:, :2], atol=1e-12)
+
+
+def test_the_map_of_more_inputs_is_the_plane_of_three_far_rows_and_says_so(run, saved, tmp_path):
+    network = Network((3, 9, 7, 1), random_state=0)
+    done = run("inspect", *saved(network), "--plots", tmp_path / "p")
+    faces, table = polygons(tmp_path / "p" / "network1_regions.csv")
+    assert any(f"between them, lie {len(faces)} linear regions" in line for line in done.lines)
+    far = int(np.square(X - X[0]).sum(1).argmax())
+    title = table["title"][0]
+    assert title.startswith(f"{len(faces)} regions in the plane of rows 1, {far + 1}, ")
+    third = int(title.split(", ")[-1]) - 1
+    marked = table[table["label"] == "the three rows"][["x", "y"]].to_numpy()
+    for i, j in ((0, far), (far, third), (third, 0)):
+        place = {0: 0, far: 1, third: 2}
+        distance = np.linalg.norm(marked[place[i]] - marked[place[j]])
+        assert distance == pytest.approx(np.linalg.norm(X[i] - X[j]))
+
+
+def test_wide_networks_and_rows_on_a_line_show_regions_on_a_line(run, saved, tmp_path):
+    done = run("inspect", *saved(Network((3, 201, 1), random_state=0)), "--plots", tmp_path / "p")
+    assert "a map of more than 200 units shows nothing" in done.notes[-1]
+    line = pd.read_csv(tmp_path / "p" / "network1_regions.csv")
+    assert line["title"][0].endswith("linear pieces")
+    lamina.save(Network((1, 5, 1), random_state=0), tmp_path / "one")
+    pd.DataFrame({"a": X[:, 0]}).to_csv(tmp_path / "one.csv", index=False)
+    done = run("inspect", tmp_path / "one", tmp_path / "one.csv", "--plots", tmp_path / "q")
+    assert done.status == 0
+    assert (tmp_path / "q" / "network1_regions.png").exists()
+
+
+def test_the_rows_of_a_long_table_keep_their_numbers():
+    found = Inspected("Network", None, [], n_rows=30_001)
+    assert (found.row(0), found.row(9999), found.row(1)) == (1, 30_001, 4)
+    assert Inspected("Network", None, [], n_rows=5).row(4) == 5
 
 
 def test_a_table_model_is_read_through_its_encoder_and_calibrated(run, files):
@@ -265,6 +334,7 @@ def test_a_table_of_equal_rows_or_one_row_is_no_failure(run, tmp_path):
     lamina.save(Network((3, 4, 1), random_state=0), tmp_path / "model")
     for n in (1, 3):
         pd.DataFrame(np.ones((n, 3)), columns=list("abc")).to_csv(tmp_path / "d.csv", index=False)
-        done = run("inspect", tmp_path / "model", tmp_path / "d.csv")
+        options = ["--plots", tmp_path / "p"]
+        done = run("inspect", tmp_path / "model", tmp_path / "d.csv", *options)
         assert done.status == 0
         assert done.lines[0].endswith(f"on {n} rows")
