@@ -21,6 +21,7 @@ SMALL = {
     "intervals": ["--seeds=1", "--rows=60", "--members=2", "--trees=5"],
     "symmetry": ["--largest=0", "--repeats=1"],
     "regions": ["--hidden", "6", "--seeds=1", "--grid=20", "--width=8", "--scan=50"],
+    "search": ["--repeats=0", "--epochs=1", "--large=3"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -34,6 +35,7 @@ SMALL = {
         ("scaling", "torch [ms]", {"512", "1,000", "256", "exponent"}),
         ("symmetry", "units found", {"1-64-1"}),
         ("regions", "seen by the grid", {"6", "784-8x4-1"}),
+        ("search", "best mean score", {"3"}),
         ("tables", "boosting", {"wine"}),
         ("intervals", "coverage", {"diabetes"}),
         ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),
