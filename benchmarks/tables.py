@@ -4,7 +4,9 @@ In each split another quarter of the rows is held out. ``python -m benchmarks.ta
 --splits 5`` takes every ``.csv`` and ``.csv.gz`` in a folder, with the target in the column
 ``target``; without a folder it takes the small tables that come with scikit-learn. With
 ``--results FILE`` every fit is written down as soon as it is done, and a killed run goes on.
-``--rivals RealMLP TabM`` wants pytabkit.
+``--rivals RealMLP TabM`` wants pytabkit. ``--ablation`` compares the default recipe with itself,
+one thing changed at a time; its splits begin at ``--seed 100``, say, so that no choice is made on
+the splits that the final comparison uses.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score, root_mean_square
 from sklearn.model_selection import train_test_split
 
 from benchmarks._table import machine
+from benchmarks._tables_ablation import CHANGES, ablation_table, changed, estimator
 from benchmarks._tables_results import Figures, Results, summary
 from benchmarks._tables_rivals import RIVALS, Predictions, Problem, is_missing
 from lamina import TableClassifier, TableRegressor
@@ -83,6 +86,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="seed of the first split")
     parser.add_argument("--splits", type=int, default=1, help="how many splits")
     parser.add_argument("--rivals", nargs="*", default=["boosting", "MLP", "MLP-stopped"])
+    parser.add_argument("--ablation", action="store_true", help="change one thing at a time")
+    parser.add_argument("--changes", nargs="*", default=list(CHANGES), help="which of them")
     parser.add_argument("--results", type=Path, help="file of JSON lines to go on with")
     return parser.parse_args()
 
@@ -92,11 +97,13 @@ def main() -> None:
     results = Results(arguments.results)
     splits = range(arguments.seed, arguments.seed + arguments.splits)
     label = f"lamina-{arguments.preset}"
-    rivals = [name for name in RIVALS if name in arguments.rivals]
+    rivals = [name for name in RIVALS if name in arguments.rivals and not arguments.ablation]
+    changes = arguments.changes if arguments.ablation else []
     for name in filter(is_missing, rivals):
         print(f"{name} wants pytabkit: pip install pytabkit")
     rivals = [name for name in rivals if not is_missing(name)]
-    print(f"{label} against {', '.join(rivals)}; a quarter of the rows held out in each split")
+    against = ", ".join(rivals) or "itself with one thing changed"
+    print(f"{label} against {against}; a quarter of the rows held out in each split")
     print(machine(), flush=True)
     for name, frame in frames(arguments.folder, arguments.only):
         for split in splits:
@@ -106,8 +113,16 @@ def main() -> None:
                     continue
                 made = ours(data, split, arguments.preset) if model == label else None
                 results.add(measured(model, *(made or RIVALS[model](data, split)), split))
-        line = [f"{m} {_mean(results, name, m, splits):.4g}" for m in [label, *rivals]]
+            for change in changes:
+                if (name, split, change) not in results:
+                    with changed(change):
+                        model = estimator(change, data, split)
+                        results.add(measured(change, model, data, split))
+        line = [f"{m} {_mean(results, name, m, splits):.4g}" for m in [label, *rivals, *changes]]
         print(f"  {name}  {'  '.join(line)}", flush=True)
+    if arguments.ablation:
+        print(ablation_table(results, label, splits))
+        return
     print(summary(results, [label, *rivals], splits))
 
 

@@ -22,9 +22,19 @@ _PRIOR_ROWS = 2.0
 """So many rows speak beforehand for equal shares: they decide where a handful are held out."""
 
 
+_LEAST = 1 / 8
+"""Weight below which a family is not heard."""
+
+
 def shares(weights: FloatArray, n_members: int) -> list[int]:
-    """Return how many of the members each family has, by its weight and largest remainders."""
-    exact = np.asarray(weights) / np.sum(weights) * n_members
+    """Return how many of the members each family has, by its weight and largest remainders.
+
+    A family that deserves less than one member of eight gets none: half of what it would say
+    is noise.
+    """
+    weights = np.asarray(weights) / np.sum(weights)
+    heard = np.where(weights >= min(_LEAST, weights.max()), weights, 0.0)
+    exact = heard / heard.sum() * n_members
     counts = np.floor(exact).astype(int)
     missing = n_members - int(counts.sum())
     for i in np.argsort(counts - exact, kind="stable")[:missing]:

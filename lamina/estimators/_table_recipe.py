@@ -13,7 +13,7 @@ from lamina._random import SPLIT, generator, spawn_seeds
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
 from lamina.nn import Activation, Gaussian, Initialisation, LayerPlace, get_activation
-from lamina.stack import Member
+from lamina.stack import Member, Optimizer, Schedule
 
 from ._members import QUIET
 
@@ -49,14 +49,11 @@ class Family:
         Whether they see in which bin a number lies.
     n_waves : int
         How many waves of a number they see, the longest first.
-    learning_rate : float
-        The largest size of their steps.
     """
 
     name: str
     bins: bool
     n_waves: int
-    learning_rate: float
 
     def columns(self, parts: Array) -> IntArray:
         """Return which columns of the encoder's matrix they see, given what each belongs to."""
@@ -68,10 +65,10 @@ class Family:
 N_WAVES, WAVE_SCALE = 8, 1.0
 """Waves of a number: eight lengths, from a period of 13 interquartile ranges to one of a half."""
 
-BINS = Family("piecewise_linear", True, 0, 3e-3)
-SLOW = Family("slow waves", False, 2, 1e-3)
-FAST = Family("fast waves", False, N_WAVES, 1e-3)
-PLAIN = Family("none", False, 0, 1e-3)
+BINS = Family("piecewise_linear", True, 0)
+SLOW = Family("slow waves", False, 2)
+FAST = Family("fast waves", False, N_WAVES)
+PLAIN = Family("none", False, 0)
 
 EMBEDDED: dict[str, tuple[Family, ...]] = {
     "piecewise_linear": (BINS,),
@@ -100,9 +97,12 @@ class Recipe:
     n_pilots: int  # members of each family that compete
 
     activation: str | Activation = "relu"
+    learning_rate: float = 3e-3
     dropouts: tuple[float, ...] = (0.15, 0.0)
     weight_decay: float = 0.01
     clip_norm: float = 1.0
+    optimizer: str | Optimizer = "adamw"
+    schedule: str | Schedule | None = "cosine"
 
     @property
     def embedding(self) -> Literal["piecewise_linear", "periodic", "both", "none"]:
@@ -143,10 +143,9 @@ def adapted(
     weight_decay: float | None = None,
 ) -> Recipe:
     """Return a recipe with what is not None in the place of its own."""
-    families = EMBEDDED.get(numeric_embedding, recipe.families)
+    changes: dict[str, Any] = {"families": EMBEDDED.get(numeric_embedding, recipe.families)}
     if learning_rate is not None:
-        families = tuple(replace(family, learning_rate=learning_rate) for family in families)
-    changes: dict[str, Any] = {"families": families}
+        changes["learning_rate"] = learning_rate
     if hidden_layer_sizes is not None:
         changes["hidden_layer_sizes"] = check_sizes("hidden_layer_sizes", hidden_layer_sizes)
     if activation is not None:
@@ -226,9 +225,9 @@ def make_members(
                 validation_rows=valid,
                 sample_weight=task.weights,
                 batch_size=batch_size_for(task.n_samples),
-                optimizer="adamw",
-                learning_rate=family.learning_rate,
-                schedule="cosine",
+                optimizer=recipe.optimizer,
+                learning_rate=recipe.learning_rate,
+                schedule=recipe.schedule,
                 weight_decay=recipe.weight_decay,
                 dropout=recipe.dropouts[i % len(recipe.dropouts)],
                 clip_norm=recipe.clip_norm,

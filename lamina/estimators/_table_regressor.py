@@ -53,8 +53,9 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
         "heteroscedastic": one whose scale depends on the row. "mixture": three normal
         components. "poisson": the rate of counts. A head says all else.
     time_limit : float or None, default=None
-        Most seconds for fitting. The epoch that runs is finished, and the best weights so far
-        are kept; members that never began are left out.
+        Most seconds for fitting, encoding included. One epoch is timed first; if time is short,
+        nothing competes, then there are fewer members, and then fewer epochs, whose learning
+        rate comes down all the same. The epoch that runs is finished.
     n_members : int or None, default=None
         Number of networks; None leaves it to the preset.
     metric : {"rmse", "mae"} or None, default=None
@@ -121,9 +122,11 @@ class TableRegressor(TablePredictive, RegressorMixin, BaseTable):  # type: ignor
 
     Notes
     -----
-    The default recipe: two hidden layers of 192 and 96 ReLU units, AdamW with a cosine schedule,
-    numbers cut at their quantiles; half of the members with dropout, and from 10,000 rows on
-    with two learning rates. ``python -m benchmarks.tables`` compares it with gradient boosting.
+    The default recipe: two hidden layers of 192 and 96 ReLU units, AdamW with a cosine schedule
+    from 0.003 down, half of the members with dropout; of three ways to see a number, the best
+    for this table or a mixture of them, for which members compete. What each of these buys is
+    in docs/tables.md. ``python -m benchmarks.tables`` compares with gradient boosting and other
+    networks. From 10,000 rows on fewer members compete, and above 20,000 half as many are kept.
     With fewer than ten rows nothing is held out.
 
     Each member holds out an eighth of the rows, half of which its neighbour holds out, too. So

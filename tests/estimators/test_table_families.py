@@ -11,12 +11,20 @@ from lamina.heads import Categorical, Normal
 from lamina.nn import Network
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.integers(0, 30))
+@given(st.lists(st.floats(0.01, 1), min_size=1, max_size=6), st.integers(0, 30))
 def test_shares_are_whole_numbers_next_to_the_exact_ones(weights, n_members):
-    weights = np.array(weights) + 1e-3
+    weights = np.array(weights) / np.sum(weights)
     counts = np.array(shares(weights, n_members))
     assert counts.sum() == n_members
-    assert (np.abs(counts - weights / weights.sum() * n_members) < 1).all()
+    heard = (weights >= 1 / 8) | (weights == weights.max())
+    assert (counts[~heard] == 0).all()
+    exact = weights[heard] / weights[heard].sum() * n_members
+    assert (np.abs(counts[heard] - exact) < 1).all()
+
+
+def test_a_family_of_little_weight_is_not_heard():
+    assert shares(np.array([0.6, 0.1, 0.3]), 8) == [5, 0, 3]
+    assert shares(np.full(10, 0.1), 10) == [1] * 10
 
 
 def folds(values, n=2):
