@@ -68,12 +68,12 @@ def classes_of(estimator: BaseEstimator, y: Any) -> Array | None:
 
 def seeded(estimator: BaseEstimator, space: Space, seed: int) -> BaseEstimator:
     """Return the estimator with a seed, where it has none, so that rungs and folds repeat."""
-    network = last_step(estimator)
+    given = getattr(last_step(estimator), "random_state", 0)
     start = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     name = f"{start}random_state"
-    if name not in space.names and isinstance(network.random_state, np.random.RandomState):
-        seed = int(network.random_state.randint(2**31 - 1))
+    if name not in space.names and isinstance(given, np.random.RandomState):
+        seed = int(given.randint(2**31 - 1))
         estimator.set_params(**{name: seed})
-    elif name not in space.names and network.random_state is None:
+    elif name not in space.names and given is None:
         estimator.set_params(**{name: seed})
     return estimator

@@ -17,7 +17,7 @@ from lamina._typing import Array, FloatArray
 from lamina.distributions import Predictive, mixture_of
 
 from ._ensemble_state import pack, unpack
-from ._together import groups, last_step, train_together
+from ._together import Begun, begin, groups, last_step, train_together
 
 
 class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
@@ -49,14 +49,15 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
         """
         weights = self._checked_weights()
         models = [clone(estimator) for estimator in self.estimators]
-        fits = []
+        fits: list[Begun] = []
         for model in models:
             inputs = X
             if isinstance(model, Pipeline) and len(model.steps) > 1:
                 before = model[:-1]
                 inputs = before.fit_transform(X, y)
                 model.steps[:-1] = before.steps
-            fits.append(last_step(model)._begin(inputs, y, sample_weight))
+            begun = begin(last_step(model), inputs, y, sample_weight)
+            fits += [] if begun is None else [begun]
         for places in groups(fits):
             results = train_together([fits[i] for i in places])
             for i, result in zip(places, results, strict=True):
@@ -127,7 +128,7 @@ class StackedEnsembleClassifier(ClassifierMixin, BaseEnsemble):  # type: ignore[
     Parameters
     ----------
     estimators : list of estimators
-        Classifiers of lamina, or pipelines that end in one; clones of them are fitted.
+        Classifiers, or pipelines that end in one; clones of them are fitted.
     weights : sequence of float, default=None
         How much each counts; None counts them alike.
 
@@ -239,7 +240,7 @@ class StackedEnsembleRegressor(RegressorMixin, BaseEnsemble):  # type: ignore[mi
     Parameters
     ----------
     estimators : list of estimators
-        Regressors of lamina, or pipelines that end in one; clones of them are fitted.
+        Regressors, or pipelines that end in one; clones of them are fitted.
     weights : sequence of float, default=None
         How much each counts; None counts them alike.
 

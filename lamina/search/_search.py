@@ -25,7 +25,8 @@ class StackedSearchCV(BaseStackedSearch):
     ----------
     estimator : estimator
         A network of lamina, or a Pipeline whose last step is one; the steps before it are
-        fitted on the training rows of each fold.
+        fitted on the training rows of each fold. The table estimators, which train a stack of
+        their own, and estimators from elsewhere are fitted one by one, without halving.
     param_distributions : dict or list of dict
         By the name of each parameter: a list of values of any kind, a SciPy distribution, or a
         distribution of Optuna. From a list of dicts each candidate first picks one.

@@ -27,14 +27,26 @@ class Begun(Protocol):
 
 
 def last_step(model: Any) -> Any:
-    """Return the network of an estimator or pipeline, which must be one of lamina's."""
-    network = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not hasattr(network, "_begin"):
+    """Return the estimator that predicts: the last step of a pipeline, or what was given."""
+    predictor = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not hasattr(predictor, "fit") or not hasattr(predictor, "predict"):
         raise ParameterError(
-            "estimator must be a network of lamina, or a Pipeline whose last step is one. "
-            f"Got {type(network).__name__}."
+            "estimator must fit and predict, or be a Pipeline whose last step does. "
+            f"Got {type(predictor).__name__}."
         )
-    return network
+    return predictor
+
+
+def begin(model: Any, X: Any, y: Any, weight: Any) -> Begun | None:
+    """Begin the fit of an estimator; one that cannot wait is fitted, and None is returned."""
+    if hasattr(model, "_begin"):
+        begun: Begun = model._begin(X, y, weight)
+        return begun
+    if weight is None:
+        model.fit(X, y)
+    else:
+        model.fit(X, y, sample_weight=weight)
+    return None
 
 
 def groups(fits: Sequence[Begun]) -> Iterator[list[int]]:

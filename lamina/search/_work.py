@@ -23,7 +23,7 @@ from lamina._typing import Array, FloatArray, IntArray
 from lamina.stack import MemberState, StackResult
 
 from ._outcome import End, Outcome, Place
-from ._together import Begun, groups, last_step, train_together
+from ._together import Begun, begin, groups, last_step, train_together
 
 Parameters = Mapping[str, Any]
 
@@ -163,7 +163,7 @@ def _begin(number: int, job: Job, inputs: _Inputs, weight: Any) -> _Fit:
         fit.model = last_step(model)
         several = isinstance(model, Pipeline) and len(model.steps) > 1
         fit.X, fit.X_test = inputs.after(model[:-1] if several else None)
-        fit.begun = fit.model._begin(fit.X, inputs.y, weight)
+        fit.begun = begin(fit.model, fit.X, inputs.y, weight)
     except Exception as error:
         fit.fail(error, job.rules)
     fit.seconds = time.perf_counter() - start
@@ -205,11 +205,9 @@ def _judged(fit: _Fit, job: Job, y: Any, y_test: Any) -> Outcome:
     scores = dict.fromkeys(rules.score_names, _number(rules.error_score))
     end: End = "failed"
     held_out = None
-    if fit.result is not None and fit.begun is not None:
+    if fit.error is None:
         try:
-            fit.begun.finish(fit.result)
-            going = any(state.unfinished is not None for state in fit.result.states)
-            end = "paused" if going else "finished"
+            end = _finished(fit)
             scores = _scores(fit.model, fit.X_test, y_test, job, job.held_out)
             if rules.return_train_score:
                 own = _scores(fit.model, fit.X, y, job, job.rows)
@@ -236,6 +234,15 @@ def _judged(fit: _Fit, job: Job, y: Any, y_test: Any) -> Outcome:
         error=fit.error,
         held_out=held_out,
     )
+
+
+def _finished(fit: _Fit) -> End:
+    """Give an estimator what was trained; return whether it could train on."""
+    if fit.begun is None or fit.result is None:  # it was fitted at once
+        return "finished"
+    fit.begun.finish(fit.result)
+    going = any(state.unfinished is not None for state in fit.result.states)
+    return "paused" if going else "finished"
 
 
 def _number(error_score: Any) -> float:

@@ -179,7 +179,7 @@ def test_pipelines_may_be_members_but_are_not_saved(tmp_path, classes):
     [
         ([], None, "estimators must hold at least one"),
         ("ab", None, "estimators must be a list"),
-        ([StandardScaler()], None, "estimator must be a network of lamina"),
+        ([StandardScaler()], None, "estimator must fit and predict"),
         ([MLPClassifier()], [1, 2], "weights must be 1 finite numbers"),
         ([MLPClassifier()], [-1], "weights must be 1 finite numbers"),
         ([MLPClassifier()], [np.nan], "weights must be 1 finite numbers"),

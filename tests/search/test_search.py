@@ -10,6 +10,7 @@ import pytest
 import scipy.stats
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
@@ -25,7 +26,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lamina import MixtureDensityRegressor, MLPClassifier, StackedSearchCV
+from lamina import MixtureDensityRegressor, MLPClassifier, StackedSearchCV, TableClassifier
 from lamina._errors import DataError, ParameterError
 from lamina.heads import Categorical
 from lamina.nn import ReLU
@@ -322,7 +323,7 @@ def test_more_candidates_than_fit_in_a_shard(classifier, classes):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"estimator": StandardScaler()}, "estimator must be a network of lamina"),
+        ({"estimator": StandardScaler()}, "estimator must fit and predict"),
         ({"n_iter": 0}, "n_iter must be an integer of at least 1"),
         ({"factor": 1}, "factor must be"),
         ({"min_epochs": 0}, "min_epochs"),
@@ -388,3 +389,18 @@ def test_heads_as_candidates(classifier, classes):
         classifier, {"loss": ["log_loss", Categorical(3, label_smoothing=0.1)]}, cv=2, factor=None
     ).fit(X, y)
     assert_like_a_loop(search, classifier, X, y, cv=2)
+
+
+def test_table_estimators_and_others_are_fitted_whole(classes):
+    X, y = classes
+    table = pd.DataFrame(X, columns=list("abcde")).assign(kind=np.where(X[:, 0] > 0, "u", "v"))
+    model = TableClassifier(preset="fast", n_members=2, random_state=0)
+    search = StackedSearchCV(
+        model, {"dropout": [0.0, 0.2], "hidden_layer_sizes": [(8,)]}, cv=2, ensemble_size=2
+    ).fit(table, y)
+    assert_like_a_loop(search, model, table, y, cv=2)
+    assert search.ensemble_.predict_proba(table).shape == (90, 3)
+    forest = RandomForestClassifier(5)
+    search = StackedSearchCV(forest, {"max_depth": [1, 3]}, cv=3, random_state=1).fit(X, y)
+    assert set(search.cv_results_["status"]) == {"finished"}
+    assert search.best_estimator_.random_state is not None
