@@ -41,6 +41,12 @@ class GraphParameters(NamedTuple):
         One for each unit that is no input.
     slopes : Tensor of shape (n_slopes,)
         One for each unit with a learned slope.
+
+    Examples
+    --------
+    >>> from lamina.nn import GraphNetwork
+    >>> GraphNetwork({"y": ["a", "b"]}, weights={"y": [2.0, -1.0]}).graph_parameters()[0]
+    tensor([ 2., -1.], dtype=torch.float64)
     """
 
     weights: Tensor
@@ -107,7 +113,8 @@ def run_forward(
     ``mask (n, B)`` is what values are multiplied by before other units receive them.
     """
     n_inputs = x.shape[1]
-    before, after, fed = buffers.before, buffers.after, buffers.fed
+    before, after = buffers.before, buffers.after
+    fed = after if mask is None else buffers.fed
     after[:n_inputs] = x.T
     if fed is not after:
         fed[:n_inputs] = x.T
@@ -149,7 +156,8 @@ def run_backward(
 
     With ``to_inputs`` the first rows of ``buffers.delta`` are the derivative on the inputs.
     """
-    delta, fed = buffers.delta, buffers.fed
+    delta = buffers.delta
+    fed = buffers.after if mask is None else buffers.fed
     delta.zero_()
     delta.index_copy_(0, plan.outputs, outputs)
     back_weights = parameters.weights[: plan.n_bag_edges].index_select(0, plan.to_back)
@@ -163,7 +171,7 @@ def run_backward(
             delta[here] *= mask[here]
         _pull_back(level, parameters, buffers, gradients)
         for block in level.blocks:
-            _block_back(block, parameters, buffers, gradients)
+            _block_back(block, parameters, delta, fed, gradients)
     n_inputs = plan.levels[0].stop
     torch.sum(delta[n_inputs:], dim=1, out=gradients.biases)
     if plan.n_bag_edges:
@@ -202,18 +210,22 @@ def _pull_back(
 
 
 def _block_back(
-    block: Block, parameters: GraphParameters, buffers: GraphBuffers, gradients: GraphParameters
+    block: Block,
+    parameters: GraphParameters,
+    deltas: Tensor,
+    fed: Tensor,
+    gradients: GraphParameters,
 ) -> None:
     """Take the gradient of a block's weights, and send its δ on to the parents."""
     n = block.shape[0] * block.shape[1]
     W = parameters.weights[block.first : block.first + n].view(block.shape)
     out = gradients.weights[block.first : block.first + n].view(block.shape)
-    delta = buffers.delta[block.start : block.stop]
-    torch.mm(delta, buffers.fed[block.parents].T, out=out)
+    delta = deltas[block.start : block.stop]
+    torch.mm(delta, fed[block.parents].T, out=out)
     if isinstance(block.parents, slice):
-        buffers.delta[block.parents].addmm_(W.T, delta)
+        deltas[block.parents].addmm_(W.T, delta)
     else:
-        buffers.delta.index_add_(0, block.parents, W.T @ delta)
+        deltas.index_add_(0, block.parents, W.T @ delta)
 
 
 class GraphFunction(torch.autograd.Function):

@@ -37,7 +37,8 @@ def supports(task: Task, rows: Rows) -> bool:
         return False
     activations = task.member.activations
     return (
-        task.head.kernel in module.HEADS
+        task.graph is None
+        and task.head.kernel in module.HEADS
         and all(type(a) is ACTIVATIONS.get(a.name) for a in activations)
         and {a.name for a in activations} <= set(module.ACTIVATIONS)
         and task.member.optimizer.name in module.OPTIMIZERS  # type: ignore[union-attr]

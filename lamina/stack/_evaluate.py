@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,9 +12,9 @@ from torch import Tensor
 from lamina._typing import FloatArray, IntArray
 
 from ._data import Rows
-from ._layers import Workspace, workspace
-from ._parameters import Layout, aligned
-from ._passes import Program, forward
+from ._graph import GraphProgram
+from ._parameters import aligned
+from ._passes import Program
 from ._task import Task
 
 CHUNK_ROWS = 2048
@@ -54,7 +55,7 @@ class Validation:
             self.index[k if not self.shared else 0, : len(r)] = r
             weights[k, : len(r)] = 1.0 if task.sample_weight is None else task.sample_weight[r]
         self.weights = torch.from_numpy(weights).to(y.device)  # (K, V) in float64
-        self._space: Workspace | None = None
+        self._space: Any = None
 
     def measure(self, forward: Callable[[IntArray], Tensor]) -> tuple[FloatArray, FloatArray]:
         """Return loss and score ``(K,)``; NaN for members without held-out rows.
@@ -75,15 +76,15 @@ class Validation:
         score = self.head.score(raw, y, weight.to(raw.dtype))
         return loss.cpu().numpy(), score.to(torch.float64).cpu().numpy()
 
-    def forward(self, program: Program, layout: Layout, part: IntArray) -> Tensor:
+    def forward(self, program: Program | GraphProgram, part: IntArray) -> Tensor:
         """Return the raw outputs ``(K, n, Q)`` of row numbers ``(K or 1, n)`` by torch."""
         k, n = len(self.weights), part.shape[1]
         if self._space is None:
-            rows = min(self.n, CHUNK_ROWS)
-            like = program.layers[0].weight
-            self._space = workspace(layout, program.hidden, k, rows, False, like)
+            self._space = program.workspace(min(self.n, CHUNK_ROWS), training=False)
         x = self.rows.take(part.reshape(-1)).view(-1, n, self.rows.n_features)
-        return forward(program, x.expand(k, *x.shape[1:]), self._space.rows(n), None).clone()
+        x = x.expand(k, *x.shape[1:])
+        raw = program.forward(x, self._space.rows(n), None)
+        return raw.clone()
 
     def _targets(self, part: IntArray) -> Tensor:
         index = torch.from_numpy(part.reshape(-1)).to(self.y.device)

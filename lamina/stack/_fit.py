@@ -275,7 +275,7 @@ class Training:
         i = task.index
 
         def arrays(name: str) -> list[Any]:
-            return run.layout.unpack(run.store[name][place], task.sizes)
+            return run.layout.unpack(run.store[name][place], task.shapes)
 
         return MemberState(
             parameters=arrays("theta"),
@@ -292,11 +292,11 @@ class Training:
         if self.ledger.status[i] != STOPPED or isinstance(run.optimizer, LBFGS):
             return None
         kept = run.keeps_best[place] and np.isfinite(self.ledger.best[i])
-        sizes = run.group.tasks[place].sizes
+        shapes = run.group.tasks[place].shapes
         return Unfinished(
             best=float(self.ledger.best[i]),
             best_epoch=int(self.ledger.best_epoch[i]),
             idle=int(self.ledger.idle[i]),
             n_epochs=int(self.ledger.n_epochs[i]),
-            best_parameters=run.layout.unpack(run.store[BEST][place], sizes) if kept else None,
+            best_parameters=run.layout.unpack(run.store[BEST][place], shapes) if kept else None,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -110,11 +111,16 @@ class Workspace:
 
 
 def workspace(
-    layout: Layout, hidden: list[list[Piece]], k: int, batch: int, dropout: bool, like: Tensor
+    sizes: Sequence[int],
+    hidden: list[list[Piece]],
+    k: int,
+    batch: int,
+    dropout: bool,
+    like: Tensor,
 ) -> Workspace:
     """Allocate the working memory of a group for batches of at most ``batch`` rows."""
     space = Workspace()
-    for width, pieces in zip(layout.sizes[1:-1], hidden, strict=True):
+    for width, pieces in zip(sizes[1:-1], hidden, strict=True):
         a = aligned_empty(k, batch, width, like)
         in_place = all(piece.activation.saves == "output" for piece in pieces)
         h = a if in_place else aligned_empty(k, batch, width, like)
@@ -124,6 +130,6 @@ def workspace(
         if dropout:
             space.masks.append(aligned_empty(k, batch, width, like))
         space.delta.append(aligned_empty(k, batch, width, like))
-    space.before.append(aligned_empty(k, batch, layout.sizes[-1], like))
-    space.delta.append(aligned_empty(k, batch, layout.sizes[-1], like))
+    space.before.append(aligned_empty(k, batch, sizes[-1], like))
+    space.delta.append(aligned_empty(k, batch, sizes[-1], like))
     return space

@@ -18,9 +18,9 @@ from lamina._checks import (
 from lamina._errors import ParameterError
 from lamina._typing import Array
 from lamina.heads import Head, Normal, get_head
-from lamina.nn import Activation, Initialisation, Network, get_activation
+from lamina.nn import Activation, GraphNetwork, Initialisation, Network, get_activation
 
-from ._optimizers import LBFGS, Optimizer, get_optimizer
+from ._optimizers import LBFGS, Muon, Optimizer, get_optimizer
 from ._schedules import Schedule, get_schedule
 
 Monitor: TypeAlias = Literal["auto", "train_loss", "valid_loss", "valid_score"]
@@ -28,7 +28,7 @@ MONITORS = ("auto", "train_loss", "valid_loss", "valid_score")
 
 UNIT_NORMAL = Normal()
 
-Init: TypeAlias = "str | Initialisation | Network | Sequence[tuple[Array, Array]]"
+Init: TypeAlias = "str | Initialisation | Network | GraphNetwork | Sequence[tuple[Array, Array]]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,10 @@ class Member:
         Activation of the hidden layers, one for all or one for each.
     head : str or Head, default=Normal()
         Output distribution, and with it the error.
-    init : str, Initialisation, Network or sequence of (W, b), default="glorot"
-        Initial weights; arrays are ``W (out, in)`` and ``b (out,)``, layer by layer.
+    init : str, Initialisation, Network, GraphNetwork or sequence of (W, b), default="glorot"
+        Initial weights; arrays are ``W (out, in)`` and ``b (out,)``, layer by layer. With a
+        GraphNetwork the member is that graph, and has no ``hidden_layer_sizes`` and
+        ``activation``; its hidden units are those that are neither inputs nor outputs.
     seed : int, default=0
         Seed of this member's own random streams.
     rows : array of int of shape (n_rows,) or None, default=None
@@ -135,6 +137,10 @@ class Member:
     def __post_init__(self) -> None:
         """Check every value once, at the door, and store names as objects."""
         put = object.__setattr__
+        if isinstance(self.init, GraphNetwork):
+            self._check_graph()
+            put(self, "hidden_layer_sizes", ())
+            put(self, "activation", ())
         put(self, "hidden_layer_sizes", check_sizes("hidden_layer_sizes", self.hidden_layer_sizes))
         put(self, "activation", _activations(self.activation, len(self.sizes)))
         put(self, "head", get_head(self.head))
@@ -152,6 +158,24 @@ class Member:
             raise ParameterError(
                 f"monitor must be 'train_loss' or 'auto' without validation_rows. "
                 f"Got {self.monitor!r}. Give validation_rows, or change monitor."
+            )
+
+    def _check_graph(self) -> None:
+        """Refuse what a member that is a graph does not have."""
+        if self.hidden_layer_sizes not in ((100,), ()):
+            raise ParameterError(
+                "hidden_layer_sizes must be left out where init is a GraphNetwork. "
+                f"Got {shown(self.hidden_layer_sizes)}."
+            )
+        if self.activation not in ("relu", ()):
+            raise ParameterError(
+                "activation must be left out where init is a GraphNetwork, whose units have "
+                f"their own. Got {shown(self.activation)}."
+            )
+        if isinstance(get_optimizer(self.optimizer), Muon):
+            raise ParameterError(
+                "optimizer must be another than 'muon' where init is a GraphNetwork, which has "
+                "no weight matrices. Use 'adam'."
             )
 
     def _check_numbers(self) -> None:

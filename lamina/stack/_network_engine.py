@@ -106,7 +106,7 @@ class NetworkEngine:
         pieces = [[Piece(0, 1, activation)] for activation in hidden]
         views = layer_views(layout, self.theta, self.grad)
         self._program = Program(views, pieces, [None] * len(hidden), None)
-        self._space = workspace(layout, pieces, 1, self.max_rows, False, self.theta)
+        self._space = workspace(layout.sizes, pieces, 1, self.max_rows, False, self.theta)
         self._updater = make_updater(self._optimizer, layout, [network.sizes], self.theta)
         self._moments = [torch.zeros_like(self.theta) for _ in range(self._updater.n_moments)]
         self._cuts = {self.max_rows: self._space}
@@ -186,7 +186,10 @@ class NetworkEngine:
     @contextmanager
     def threads(self) -> Iterator[None]:
         """Use one thread within the block where a second one is not worth its risk."""
-        sizes = self._layout.sizes
-        product = max(self.max_rows * a * b for a, b in pairwise(sizes))
-        with one_thread(product < SMALL):
+        with one_thread(self.largest_product < SMALL):
             yield
+
+    @property
+    def largest_product(self) -> int:
+        """Multiply-adds of the largest matrix product of a step."""
+        return max(self.max_rows * a * b for a, b in pairwise(self._layout.sizes))

@@ -69,21 +69,29 @@ class Layout:
         Inputs, hidden widths, raw outputs; the largest of the group where members differ.
     learned : sequence of bool
         For each hidden layer, whether its activation learns one slope per unit.
+    graph : sequence of shapes, default=()
+        Of a graph's weights, biases and slopes, which then are all the blocks.
     """
 
-    def __init__(self, sizes: Sequence[int], learned: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        learned: Sequence[bool],
+        graph: Sequence[tuple[int, ...]] = (),
+    ) -> None:
         self.sizes = tuple(sizes)
         self.learned = tuple(learned)
         self.blocks: list[Block] = []
         self._end = 0
-        for layer, shape in enumerate(zip(sizes[1:], sizes[:-1], strict=True)):
+        for layer, shape in enumerate(graph[:1] or zip(sizes[1:], sizes[:-1], strict=True)):
             self._add("weight", layer, shape)
         self.n_weights = self._end
-        for layer, width in enumerate(sizes[1:]):
-            self._add("bias", layer, (width,))
-        for layer, learns in enumerate(learned):
-            if learns:
-                self._add("slope", layer, (sizes[layer + 1],))
+        for layer, shape in enumerate(graph[1:2] or [(width,) for width in sizes[1:]]):
+            self._add("bias", layer, shape)
+        slopes = [(sizes[layer + 1],) if learns else () for layer, learns in enumerate(learned)]
+        for layer, shape in enumerate(graph[2:] or slopes):
+            if shape:
+                self._add("slope", layer, shape)
         self.n_total = self._end
 
     def _add(self, kind: str, layer: int, shape: tuple[int, ...]) -> None:
@@ -107,13 +115,11 @@ class Layout:
             source = torch.as_tensor(np.asarray(array), dtype=row.dtype, device=row.device)
             target[tuple(slice(0, n) for n in source.shape)] = source
 
-    def unpack(self, row: Tensor, sizes: Sequence[int]) -> list[FloatArray]:
+    def unpack(self, row: Tensor, shapes: Sequence[tuple[int, ...]]) -> list[FloatArray]:
         """Return copies of one member's true arrays, in the order of the blocks."""
         flat = row.detach().cpu().numpy()
         arrays = []
-        for block in self.blocks:
-            n_out, n_in = sizes[block.layer + 1], sizes[block.layer]
+        for block, shape in zip(self.blocks, shapes, strict=True):
             whole = flat[block.start : block.start + block.size].reshape(block.shape)
-            true = whole[:n_out, :n_in] if block.kind == "weight" else whole[:n_out]
-            arrays.append(true.copy())
+            arrays.append(whole[tuple(slice(0, n) for n in shape)].copy())
         return arrays

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from ._dropout import DropoutPlan
-from ._layers import Layer, Piece, Workspace
+from ._layers import Layer, Piece, Workspace, workspace
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,21 @@ class Program:
     unit_masks: list[Tensor | None]
     dropout: DropoutPlan | None
     n_shared: int = 0
+
+    def workspace(self, batch: int, *, training: bool) -> Workspace:
+        """Allocate working memory for batches of at most ``batch`` rows."""
+        like = self.layers[0].weight
+        sizes = (like.shape[2], *(layer.weight.shape[1] for layer in self.layers))
+        dropout = training and self.dropout is not None
+        return workspace(sizes, self.hidden, len(like), batch, dropout, like)
+
+    def forward(self, x: Tensor, space: Workspace, step: int | None) -> Tensor:
+        """Return `forward` of this program."""
+        return forward(self, x, space, step)
+
+    def backward(self, x: Tensor, space: Workspace) -> None:
+        """Do `backward` with this program."""
+        backward(self, x, space)
 
 
 def forward(program: Program, x: Tensor, space: Workspace, step: int | None) -> Tensor:

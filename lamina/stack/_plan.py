@@ -62,7 +62,8 @@ def plan(tasks: Sequence[Task], itemsize: int) -> list[Group]:
 def _key(task: Task) -> Hashable:
     """Return what the members of a group must share."""
     member = task.member
-    alone = task.index if isinstance(member.optimizer, LBFGS) else -1
+    by_itself = isinstance(member.optimizer, LBFGS) or task.graph is not None
+    alone = task.index if by_itself else -1
     return (
         len(task.sizes),
         task.sizes[-1],

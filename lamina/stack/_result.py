@@ -102,7 +102,7 @@ class StackResult:
 
     Attributes
     ----------
-    networks : list of Network
+    networks : list of Network, or GraphNetwork where a member began as one
         The trained networks: of the best epoch where that was kept, else of the last.
     status : list of str
         "converged" (patience ran out, or L-BFGS found the minimum), "epochs" (all epochs

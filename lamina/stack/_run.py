@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -16,7 +16,8 @@ from ._cpu import CpuMember
 from ._data import Rows
 from ._dropout import DropoutPlan
 from ._evaluate import Validation
-from ._layers import layer_views, pieces_of, unit_mask, workspace
+from ._graph import GraphProgram
+from ._layers import layer_views, pieces_of, unit_mask
 from ._ledger import Ledger
 from ._noise import NoisePlan
 from ._optimizers import Optimizer
@@ -52,7 +53,9 @@ class GroupRun:
         self.backend = backend
         self.head = group.tasks[0].head
         self.dtype = dtype
-        self.layout = Layout(group.sizes, group.tasks[0].learned)
+        first = group.tasks[0]
+        graph = [] if first.graph is None else first.shapes
+        self.layout = Layout(group.sizes, first.learned, graph)
         k, p = len(group.tasks), self.layout.n_total
         like = torch.zeros(0, dtype=rows.dtype, device=rows.device)
         self.keeps_best = [_keeps_best(task) for task in group.tasks]
@@ -122,27 +125,37 @@ class GroupRun:
 
     def _make_program(self) -> None:
         tasks, theta = self.tasks, self.theta
-        n_hidden = self.layout.n_layers - 1
-        hidden = [pieces_of(tasks, i) for i in range(n_hidden)]
         seeds = [task.member.seed for task in tasks]
         rates = [task.member.dropout for task in tasks]
-        dropout = DropoutPlan(seeds, rates, theta) if any(rates) and n_hidden else None
+        dropout = DropoutPlan(seeds, rates, theta) if any(rates) else None
         noises = [task.member.input_noise for task in tasks]
         self.noise = NoisePlan(seeds, noises, theta) if any(noises) else None
-        widths = self.layout.sizes[1:-1]
-        self.program = Program(
-            layers=layer_views(self.layout, theta, self.grad),
-            hidden=hidden,
-            unit_masks=[unit_mask(tasks, w, i, theta) for i, w in enumerate(widths)],
-            dropout=dropout,
-            n_shared=tasks[0].n_shared,
-        )
+        self.program = self._program(dropout)
         self.batches = Batches(tasks, self.group.tasks, self.rows, self.y)
         size = self.batches.batch_size
-        space = workspace(self.layout, hidden, len(tasks), size, dropout is not None, theta)
-        self.spaces = {size: space, self.batches.last: space.rows(self.batches.last)}
+        space = self.program.workspace(size, training=True)
+        self.spaces: dict[int, Any] = {
+            size: space,
+            self.batches.last: space.rows(self.batches.last),
+        }
         if self.batches.last == size:
             self.spaces[size] = space
+
+    def _program(self, dropout: DropoutPlan | None) -> Program | GraphProgram:
+        """Return the passes of the live members."""
+        tasks, layout, theta = self.tasks, self.layout, self.theta
+        if tasks[0].graph is not None:
+            return GraphProgram(
+                tasks[0].graph, layout, theta, self.grad, dropout, tasks[0].n_shared
+            )
+        widths = layout.sizes[1:-1]
+        return Program(
+            layers=layer_views(layout, theta, self.grad),
+            hidden=[pieces_of(tasks, i) for i in range(len(widths))],
+            unit_masks=[unit_mask(tasks, w, i, theta) for i, w in enumerate(widths)],
+            dropout=dropout if widths else None,
+            n_shared=tasks[0].n_shared,
+        )
 
     def _make_settings(self) -> None:
         tasks, theta = self.tasks, self.theta
@@ -217,7 +230,10 @@ class GroupRun:
         return self._network(self.result_row(i), self.group.tasks[i])
 
     def _network(self, row: Tensor, task: Task) -> Network:
-        arrays = [a.astype(self.dtype) for a in self.layout.unpack(row, task.sizes)]
+        arrays = [a.astype(self.dtype) for a in self.layout.unpack(row, task.shapes)]
+        if task.graph is not None:
+            # Told as what nearly all members are, so that nobody has to ask which it is.
+            return cast(Network, task.graph.with_parameters(*arrays))
         n = self.layout.n_layers
         slopes = iter(arrays[2 * n :])
         return Network.from_arrays(

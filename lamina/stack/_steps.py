@@ -13,7 +13,6 @@ from lamina._typing import FloatArray
 
 from ._batches import Batch
 from ._ledger import DIVERGED, History, judge, monitored
-from ._passes import backward, forward
 from ._run import BEST, GroupRun
 from ._update import Column, add_scaled_, column
 
@@ -90,7 +89,7 @@ def measure(run: GroupRun) -> tuple[FloatArray, FloatArray]:
     validation = run.validation
     if run.cpu is not None:
         return validation.measure(run.cpu.forward)
-    return validation.measure(lambda part: validation.forward(run.program, run.layout, part))
+    return validation.measure(lambda part: validation.forward(run.program, part))
 
 
 def train_epoch(run: GroupRun) -> tuple[FloatArray, FloatArray]:
@@ -128,14 +127,14 @@ def objective(run: GroupRun, batch: Batch, step: int | None) -> Tensor:
     x = batch.x
     if run.noise is not None and step is not None:
         x = run.noise.added_to(x, step)
-    raw = forward(run.program, x, space, step)
+    raw = run.program.forward(x, space, step)
     error, delta = run.head.error_and_gradient(raw, batch.y)
     if isinstance(batch.scale, float) and isinstance(batch.share, float):
         loss = error.sum(dim=1).mul_(batch.scale * batch.share)
     else:
         loss = (error * torch.as_tensor(batch.scale).squeeze(-1)).sum(dim=1).mul_(batch.share)
     torch.mul(delta, batch.scale, out=space.delta[-1])
-    backward(run.program, x, space)
+    run.program.backward(x, space)
     if run.penalized:
         l2_penalty(run, batch, loss)
     return loss

@@ -14,7 +14,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._random import INIT, generator
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
-from lamina.nn import Identity, Network, PReLU, initialise
+from lamina.nn import GraphNetwork, Identity, Network, PReLU, initialise
 
 from ._member import Member
 from ._optimizers import LBFGS
@@ -67,11 +67,19 @@ class Task:
         return tuple(activation.learned for activation in self.member.activations)
 
     @property
+    def graph(self) -> GraphNetwork | None:
+        """The graph that the member is, or None where it is made of layers."""
+        return self.member.init if isinstance(self.member.init, GraphNetwork) else None
+
+    @property
     def shapes(self) -> list[tuple[int, ...]]:
         """Shapes of the weights, then of the biases, then of the learned slopes."""
-        weights = [(n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
-        slopes = [n for n, learns in zip(self.member.sizes, self.learned, strict=True) if learns]
-        return [*weights, *((n,) for n in (*self.sizes[1:], *slopes))]
+        if self.graph is not None:
+            weights, biases, slopes = (tuple(p.shape) for p in self.graph.graph_parameters())
+            return [weights, biases, *([slopes] if slopes[0] else [])]
+        matrices = [(n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
+        learned = [n for n, learns in zip(self.member.sizes, self.learned, strict=True) if learns]
+        return [*matrices, *((n,) for n in (*self.sizes[1:], *learned))]
 
 
 def make_task(
@@ -89,6 +97,8 @@ def make_task(
             f"{name}.sample_weight must be above 0 in at least one of validation_rows. Got all 0."
         )
     assert isinstance(member.head, Head)
+    if isinstance(member.init, GraphNetwork):
+        _check_graph(f"{name}.init", member.init, n_features, n_raw, n_shared)
     return Task(
         index=index,
         member=member,
@@ -100,6 +110,30 @@ def make_task(
         sample_weight=weight,
         n_shared=n_shared,
     )
+
+
+def _check_graph(
+    name: str, graph: GraphNetwork, n_features: int, n_raw: int, n_shared: int
+) -> None:
+    """Refuse a graph that has other inputs than X, or other outputs than the head wants."""
+    n_in, n_out = len(graph.inputs), len(graph.outputs)
+    if n_in != n_features:
+        raise ParameterError(
+            f"{name} must have as many inputs as X has columns, {n_features}. "
+            f"Got {n_in}: {shown(graph.inputs)}."
+        )
+    if n_out != n_raw:
+        raise ParameterError(
+            f"{name} must have as many outputs as the head has raw outputs, {n_raw}. "
+            f"Got {n_out}: {shown(graph.outputs)}."
+        )
+    shared = set(graph.outputs[n_out - n_shared :])
+    wrong = [unit for unit in graph.inputs if unit in shared]
+    if wrong:
+        raise ParameterError(
+            f"{name} must have units as its last {n_shared} outputs, which hold what is the "
+            f"same in every row. Got the input {wrong[0]!r}."
+        )
 
 
 def _check_rows(name: str, rows: Array | None, n_samples: int) -> IntArray | None:
@@ -153,6 +187,13 @@ def _without_weightless(name: str, rows: IntArray | None, weight: FloatArray) ->
 
 def initial_arrays(task: Task) -> list[FloatArray]:
     """Return a member's first weights, then biases, then learned slopes."""
+    if task.graph is not None:
+        weights, biases, slopes = (
+            p.cpu().numpy().astype(np.float64) for p in task.graph.graph_parameters()
+        )
+        if task.n_shared:
+            weights[task.graph.engine().edges_into_outputs(task.n_shared).numpy()] = 0.0
+        return [weights, biases, *([slopes] if slopes.size else [])]
     arrays = _arrays(task)
     if task.n_shared:
         last = len(task.sizes) - 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import torch
 
@@ -25,7 +25,13 @@ def largest_product(groups: Sequence[Group]) -> int:
         for group in groups
         for a, b in pairwise(group.sizes)
     )
-    return max(products, default=0)
+    graphs = (
+        task.batch_size * task.graph.engine().largest_product
+        for group in groups
+        for task in group.tasks
+        if task.graph is not None
+    )
+    return max(chain(products, graphs), default=0)
 
 
 @contextmanager
