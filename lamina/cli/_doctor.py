@@ -17,7 +17,13 @@ from ._output import Output
 if TYPE_CHECKING:
     from lamina.stack import EngineInfo
 
-PACKAGES = {"matplotlib": "plots", "pyarrow": "parquet"}
+PACKAGES = {
+    "matplotlib": "plots",
+    "pyarrow": "parquet",
+    "optuna": "search",
+    "dask": "dask",
+    "ray": "ray",
+}
 """Optional packages, and the extra of lamina that installs each."""
 
 COMPILERS = ("c++", "g++", "clang++")

@@ -18,6 +18,7 @@ from lamina.cli import _doctor as module
 from lamina.stack import EngineInfo
 
 COMPILED = EngineInfo("cpu", "avx2", ("avx2", "baseline"), "lamina/_native.so", "")
+OPTIONAL = ("matplotlib", "pyarrow", "optuna", "dask", "ray")
 NONE = EngineInfo("torch", None, (), None, "it was not built when lamina was installed")
 
 
@@ -52,7 +53,7 @@ def test_what_is_here_is_told(run, found):
     assert told["compiled part"] == "lamina/_native.so"
     assert told["C++ compiler"] == "/usr/bin/c++"
     assert told["torch"].startswith(f"{torch.__version__}, ")
-    assert told["optional packages"] == "matplotlib 1.2, pyarrow 1.2"
+    assert told["optional packages"] == ", ".join(f"{name} 1.2" for name in OPTIONAL)
     # Nothing is missing, so the table is all there is.
     assert done.lines[-1].startswith("optional packages")
 
@@ -126,12 +127,13 @@ def test_a_compiled_part_that_does_not_load_says_why(run, found):
 
 
 def test_each_optional_package_that_is_missing_is_a_sentence(run, found):
-    found(COMPILED, missing=("matplotlib", "pyarrow"))
+    found(COMPILED, missing=("matplotlib", "optuna"))
     done = run("doctor")
-    assert values(done)["optional packages"] == "matplotlib missing, pyarrow missing"
+    listed = "matplotlib missing, pyarrow 1.2, optuna missing, dask 1.2, ray 1.2"
+    assert values(done)["optional packages"] == listed
     assert [line for line in done.lines if "pip install" in line] == [
         "matplotlib is not installed. Get it with: pip install 'lamina[plots]'",
-        "pyarrow is not installed. Get it with: pip install 'lamina[parquet]'",
+        "optuna is not installed. Get it with: pip install 'lamina[search]'",
     ]
 
 
@@ -152,7 +154,7 @@ def test_packages_that_are_not_installed_have_no_version(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", fail)
-    assert module._packages() == {"matplotlib": None, "pyarrow": None}
+    assert module._packages() == dict.fromkeys(OPTIONAL)
 
 
 def test_graphics_cards_in_words():
