@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         inspection,
         nn,
         plots,
+        represent,
         search,
         stack,
         tables,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from lamina._errors import DataError, DivergedError, FileError, LaminaError, ParameterError
     from lamina.distributions import Predictive
     from lamina.estimators import (
+        ContrastiveEncoder,
+        CrossModalEncoder,
+        DenoisingEncoder,
         MixtureDensityRegressor,
         MLPClassifier,
         MLPRegressor,
@@ -40,7 +44,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ContrastiveEncoder": "lamina.estimators",
+    "CrossModalEncoder": "lamina.estimators",
     "DataError": "lamina._errors",
+    "DenoisingEncoder": "lamina.estimators",
     "DivergedError": "lamina._errors",
     "FileError": "lamina._errors",
     "GraphNetwork": "lamina.nn",
@@ -60,11 +67,14 @@ _HOMES = {
 
 _ROOMS = (
     *("datasets", "distributions", "estimators", "experiments", "heads", "inspection", "nn"),
-    *("plots", "search", "stack", "tables"),
+    *("plots", "represent", "search", "stack", "tables"),
 )
 
 __all__ = [
+    "ContrastiveEncoder",
+    "CrossModalEncoder",
     "DataError",
+    "DenoisingEncoder",
     "DivergedError",
     "FileError",
     "GraphNetwork",
@@ -88,6 +98,7 @@ __all__ = [
     "load",
     "nn",
     "plots",
+    "represent",
     "save",
     "search",
     "stack",

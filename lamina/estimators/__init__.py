@@ -1,6 +1,9 @@
 """Estimators with scikit-learn's interface, trained by the stack; saving and loading."""
 
 from ._classifier import MLPClassifier
+from ._encoder_contrastive import ContrastiveEncoder
+from ._encoder_cross_modal import CrossModalEncoder
+from ._encoder_denoising import DenoisingEncoder
 from ._mixture_density import MixtureDensityRegressor
 from ._persistence import load, save
 from ._regressor import MLPRegressor
@@ -8,6 +11,9 @@ from ._table_classifier import TableClassifier
 from ._table_regressor import TableRegressor
 
 __all__ = [
+    "ContrastiveEncoder",
+    "CrossModalEncoder",
+    "DenoisingEncoder",
     "MLPClassifier",
     "MLPRegressor",
     "MixtureDensityRegressor",

@@ -19,8 +19,13 @@ KINDS = {
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
     "MixtureDensityRegressor": "lamina.estimators",
+    "EncodedClassifier": "lamina.search",
+    "EncodedRegressor": "lamina.search",
     "StackedEnsembleClassifier": "lamina.search",
     "StackedEnsembleRegressor": "lamina.search",
+    "ContrastiveEncoder": "lamina.estimators",
+    "CrossModalEncoder": "lamina.estimators",
+    "DenoisingEncoder": "lamina.estimators",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
 }

@@ -4,7 +4,7 @@ from ._contrastive_training import ContrastiveTraining
 from ._corruption import corrupt
 from ._cross_modal_training import CrossModalTraining
 from ._denoising_training import DenoisingTraining
-from ._image_views import crop, recolour, rotate, shift
+from ._image_views import check_image_shape, crop, recolour, rotate, shift
 from ._in_batch import cross_modal, in_batch_info_nce
 from ._info_nce import info_nce
 from ._loss import ContrastiveLoss
@@ -29,6 +29,7 @@ __all__ = [
     "RepresentationResult",
     "Training",
     "alignment",
+    "check_image_shape",
     "collapse_value",
     "corrupt",
     "cosine_similarities",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from ._in_batch import id_numbers, pair_loss, references, same_id
 from ._loss import check_temperature
 from ._samplers import Sampler
 from ._supervised import positives_of, supervised_loss, supervised_references
-from ._training import Views
+from ._training import Views, largest_batch
 from ._units import unit_rows
 
 
@@ -51,6 +52,8 @@ class ContrastiveTraining:
         Seed of what the views draw.
     first_step : int, default=0
         Number of the first step, where a training goes on.
+    max_batch_size : int, optional
+        Most rows of a batch that `feed` will bring; by default those of the sampler.
 
     Attributes
     ----------
@@ -92,18 +95,22 @@ class ContrastiveTraining:
         weight_decay: float = 0.0,
         seed: int = 0,
         first_step: int = 0,
+        max_batch_size: int | None = None,
     ) -> None:
         self._scale = 1.0 / check_temperature(temperature)
-        self._sampler, self._views, self._seed = sampler, views, seed
+        self._seed = seed
         self.n_steps = check_integer("first_step", first_step, 0)
+        n = 2 * largest_batch(max_batch_size, sampler)
+        self._engine = NetworkEngine(network, n, optimizer=optimizer, weight_decay=weight_decay)
+        self._x = torch.empty(n, network.sizes[0], dtype=network.dtype)
+        self.n_zero_rows = 0
+        self.feed(sampler, views, labels=labels, ids=ids)
+
+    def feed(self, sampler: Sampler, views: Views, *, labels: Any = None, ids: Any = None) -> None:
+        """Go on with other data, whose batches fit into the memory of the first."""
+        self._sampler, self._views = sampler, views
         self._labels = None if labels is None else id_numbers(labels, len(labels), "labels")
         self._ids = None if ids is None else id_numbers(ids, len(ids))
-        n = sampler.batch_size
-        self._engine = NetworkEngine(
-            network, 2 * n, optimizer=optimizer, weight_decay=weight_decay
-        )
-        self._x = torch.empty(2 * n, network.sizes[0], dtype=network.dtype)
-        self.n_zero_rows = 0
 
     def step(self, learning_rate: float) -> float:
         """Take one step and return its loss in nats."""
@@ -143,6 +150,10 @@ class ContrastiveTraining:
             return references(self._same(rows), len(rows), self._scale, True)
         codes = self._labels[torch.from_numpy(rows)].repeat(2)
         return supervised_references(positives_of(codes), self._scale)
+
+    def threads(self) -> AbstractContextManager[None]:
+        """Use one thread within the block where the network is small."""
+        return self._engine.threads()
 
     def networks(self) -> list[Network]:
         """Return a copy of the network as it is now, in a list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from lamina.stack import NetworkEngine, Optimizer
 
 from ._in_batch import MAX_LOG_SCALE, id_numbers, pair_loss, references, same_id
 from ._samplers import Sampler
-from ._training import Views
+from ._training import Views, largest_batch
 from ._units import unit_rows
 
 
@@ -46,6 +47,8 @@ class CrossModalTraining:
         Seed of what the views draw.
     first_step : int, default=0
         Number of the first step, where a training goes on.
+    max_batch_size : int, optional
+        Most rows of a batch that `feed` will bring; by default those of the sampler.
 
     Attributes
     ----------
@@ -88,6 +91,7 @@ class CrossModalTraining:
         weight_decay: float = 0.0,
         seed: int = 0,
         first_step: int = 0,
+        max_batch_size: int | None = None,
     ) -> None:
         one, other = networks
         if one.sizes[-1] != other.sizes[-1]:
@@ -98,17 +102,21 @@ class CrossModalTraining:
         least = math.exp(-MAX_LOG_SCALE)
         self._log_scale = -math.log(check_real("temperature", temperature, least))
         self._learns, self._moments = learn_temperature, (0.0, 0.0)
-        self._sampler, self._views, self._seed = sampler, views, seed
+        self._seed = seed
         self.n_steps = check_integer("first_step", first_step, 0)
-        self._ids = None if ids is None else id_numbers(ids, len(ids))
+        n = largest_batch(max_batch_size, sampler)
         self._engines = [
-            NetworkEngine(
-                network, sampler.batch_size, optimizer=optimizer, weight_decay=weight_decay
-            )
+            NetworkEngine(network, n, optimizer=optimizer, weight_decay=weight_decay)
             for network in (one, other)
         ]
         self._dtype = one.dtype
         self.n_zero_rows = 0
+        self.feed(sampler, views, ids=ids)
+
+    def feed(self, sampler: Sampler, views: Views, *, ids: Any = None) -> None:
+        """Go on with other data, whose batches fit into the memory of the first."""
+        self._sampler, self._views = sampler, views
+        self._ids = None if ids is None else id_numbers(ids, len(ids))
 
     @property
     def temperature(self) -> float:
@@ -119,12 +127,12 @@ class CrossModalTraining:
         """Take one step and return its loss in nats."""
         rows = self._sampler.batch(self.n_steps)
         sides = self._views(rows, generator(self._seed, NOISE, self.n_steps))
-        units = [
+        a, b = (
             unit_rows(engine.forward(torch.from_numpy(side).to(self._dtype)))
             for engine, side in zip(self._engines, sides, strict=True)
-        ]
-        self.n_zero_rows += sum(rows.n_zero_rows for rows in units)
-        found = pair_loss(*units, math.exp(self._log_scale), self._same(rows), True)
+        )
+        self.n_zero_rows += a.n_zero_rows + b.n_zero_rows
+        found = pair_loss(a, b, math.exp(self._log_scale), self._same(rows), True)
         loss = found.value.item()
         if math.isfinite(loss):
             for engine, delta in zip(self._engines, (found.to_a, found.to_b), strict=True):
@@ -151,6 +159,10 @@ class CrossModalTraining:
         """Return the loss at collapse and its floor, for the first batch and this temperature."""
         rows = self._sampler.batch(0)
         return references(self._same(rows), len(rows), math.exp(self._log_scale), True)
+
+    def threads(self) -> AbstractContextManager[None]:
+        """Use one thread within the block where both networks are small."""
+        return max(self._engines, key=lambda engine: engine.largest_product).threads()
 
     def networks(self) -> list[Network]:
         """Return copies of both networks as they are now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 
 import torch
 
@@ -14,7 +15,7 @@ from lamina.stack import NetworkEngine, Optimizer
 
 from ._reconstruction import denoising_parts
 from ._samplers import Sampler
-from ._training import Views
+from ._training import Views, largest_batch
 
 
 class DenoisingTraining:
@@ -39,6 +40,8 @@ class DenoisingTraining:
         Seed of what the views draw.
     first_step : int, default=0
         Number of the first step, where a training goes on.
+    max_batch_size : int, optional
+        Most rows of a batch that `feed` will bring; by default those of the sampler.
 
     Attributes
     ----------
@@ -78,18 +81,23 @@ class DenoisingTraining:
         weight_decay: float = 0.0,
         seed: int = 0,
         first_step: int = 0,
+        max_batch_size: int | None = None,
     ) -> None:
         self._weight = check_real("mask_weight", mask_weight, 0.0)
         self._width = network.sizes[0]
         wanted = self._width * (2 if self._weight else 1)
         if network.sizes[-1] != wanted:
             raise DataError(f"network must have {wanted} outputs. Got {network.sizes[-1]}.")
-        self._sampler, self._views, self._seed = sampler, views, seed
+        self._seed = seed
         self.n_steps = check_integer("first_step", first_step, 0)
-        self._engine = NetworkEngine(
-            network, sampler.batch_size, optimizer=optimizer, weight_decay=weight_decay
-        )
-        self._delta = torch.empty(sampler.batch_size, wanted, dtype=network.dtype)
+        n = largest_batch(max_batch_size, sampler)
+        self._engine = NetworkEngine(network, n, optimizer=optimizer, weight_decay=weight_decay)
+        self._delta = torch.empty(n, wanted, dtype=network.dtype)
+        self.feed(sampler, views)
+
+    def feed(self, sampler: Sampler, views: Views) -> None:
+        """Go on with other data, whose batches fit into the memory of the first."""
+        self._sampler, self._views = sampler, views
 
     def step(self, learning_rate: float) -> float:
         """Take one step and return its loss."""
@@ -114,6 +122,10 @@ class DenoisingTraining:
             self._engine.step(learning_rate)
         self.n_steps += 1
         return loss
+
+    def threads(self) -> AbstractContextManager[None]:
+        """Use one thread within the block where the network is small."""
+        return self._engine.threads()
 
     def networks(self) -> list[Network]:
         """Return a copy of the network as it is now, in a list."""

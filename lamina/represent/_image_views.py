@@ -111,7 +111,8 @@ def rotate(
     stack, n_axes = _stack(images)
     n, height, width, _ = stack.shape
     most = np.deg2rad(check_real("strength", strength, 0.0, 180.0))
-    angle = np.random.default_rng(random_state).uniform(-most, most, n)[:, None, None]
+    rng = np.random.default_rng(random_state)
+    angle: FloatArray = rng.uniform(-most, most, (n, 1, 1))
     down, across = _centred(height)[:, None], _centred(width)[None]
     rows = np.cos(angle) * down + np.sin(angle) * across
     columns = np.cos(angle) * across - np.sin(angle) * down
@@ -154,7 +155,7 @@ def crop(images: Array, strength: float = 0.3, *, random_state: Seed = None) -> 
     n, height, width, _ = stack.shape
     most = check_real("strength", strength, 0.0, 1.0, open_maximum=True)
     rng = np.random.default_rng(random_state)
-    side = rng.uniform(1.0 - most, 1.0, n)
+    side: FloatArray = rng.uniform(1.0 - most, 1.0, n)
     rows, columns = (
         _centred(size)[None] * side[:, None]
         + (rng.uniform(-0.5, 0.5, n) * (1.0 - side) * (size - 1))[:, None]
@@ -237,7 +238,29 @@ FILLS = ("rotate", "shift")
 
 
 def check_image_shape(image_shape: Any, n_features: int) -> tuple[int, ...]:
-    """Return (H, W) or (H, W, C) of images that are rows of ``n_features`` numbers."""
+    """Return the shape of images that are rows of numbers, or say that they are none.
+
+    Parameters
+    ----------
+    image_shape : tuple of int or None
+        (H, W) or (H, W, C); None stands for a square image of one channel.
+    n_features : int
+        Numbers of a row.
+
+    Returns
+    -------
+    tuple of int
+
+    Raises
+    ------
+    ParameterError
+        If the shape does not have so many numbers.
+
+    Examples
+    --------
+    >>> check_image_shape(None, 784), check_image_shape((4, 5, 3), 60)
+    ((28, 28), (4, 5, 3))
+    """
     if image_shape is None:
         side = round(n_features**0.5)
         if side * side != n_features:

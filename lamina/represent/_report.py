@@ -203,7 +203,7 @@ def effective_dimension(z: Tensor) -> float:
     if total == 0:
         return 1.0
     shares = values / total
-    return torch.special.entr(shares).sum().exp().item()
+    return float(torch.special.entr(shares).sum().exp())
 
 
 def _readable(

@@ -59,7 +59,8 @@ class InstanceBatches:
         self.batch_size = min(check_batch_size(batch_size), self.n_samples)
         self.n_per_epoch = self.n_samples // self.batch_size
         self._seed = seed
-        self._epoch, self._order = -1, np.arange(0)
+        self._epoch = -1
+        self._order: IntArray = np.arange(0)
 
     def batch(self, step: int) -> IntArray:
         """Return the rows of a step, counted from 0."""
