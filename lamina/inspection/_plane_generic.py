@@ -6,7 +6,7 @@ import numpy as np
 
 from lamina._typing import Array, FloatArray, IntArray
 
-from ._plane_crossings import Crossings, between, chains_of
+from ._plane_crossings import Chains, Crossings, between, chains_of
 from ._plane_mesh import LayerFaces, Mesh, paired_rows, row_blocks
 from ._plane_names import name_faces
 from ._region_layers import RegionLayer
@@ -30,20 +30,11 @@ def cut_mesh(
     chains = chains_of(mesh, found)
     if chains is None:
         return False
-    n_lines = len(chains.first) - 1
-    place = np.arange(len(chains.line)) + chains.line + 1
-    begin = chains.first[:-1] + np.arange(n_lines)
-    corner = len(mesh.points)
-    edges = np.empty((n_lines + len(chains.line), 2), dtype=np.intp)
-    edges[begin, 0] = np.concatenate([mesh.edges[:, 0], corner + found.start])
-    edges[place, 0] = chains.vertex
-    edges[place - 1, 1] = chains.vertex
-    last = chains.first[1:] + np.arange(n_lines)
-    edges[last, 1] = np.concatenate([mesh.edges[:, 1], corner + found.end])
-    of_line = np.repeat(np.arange(n_lines), np.diff(chains.first) + 1)
-    named = name_faces(mesh, Z, found, chains, of_line)
+    of_line = np.repeat(np.arange(len(chains.first) - 1), np.diff(chains.first) + 1)
+    named = name_faces(mesh, found, chains, of_line, len(layer.live))
     if named is None:
         return False
+    edges = _join_vertices(mesh, found, chains)
     _place_vertices(mesh, i, layer, A, found, values=values)
     chord_lines = len(mesh.lines) + np.arange(len(found.start))
     mesh.edge_lines = np.concatenate([mesh.edge_lines, chord_lines])[of_line]
@@ -52,6 +43,20 @@ def cut_mesh(
     mesh.edges, mesh.sides, mesh.n_faces = edges, named.sides, named.n_faces
     mesh.done.append(LayerFaces(named.parent, named.signs))
     return True
+
+
+def _join_vertices(mesh: Mesh, found: Crossings, chains: Chains) -> IntArray:
+    """Return the edges (E, 2) that old edges and chords fall into at their crossings."""
+    n_lines, corner = len(chains.first) - 1, len(mesh.points)
+    begin = chains.first[:-1] + np.arange(n_lines)
+    last = chains.first[1:] + np.arange(n_lines)
+    place = np.arange(len(chains.line)) + chains.line
+    edges = np.empty((n_lines + len(chains.line), 2), dtype=np.intp)
+    edges[begin, 0] = np.concatenate([mesh.edges[:, 0], corner + found.start])
+    edges[place + 1, 0] = chains.vertex
+    edges[place, 1] = chains.vertex
+    edges[last, 1] = np.concatenate([mesh.edges[:, 1], corner + found.end])
+    return edges
 
 
 def _place_vertices(

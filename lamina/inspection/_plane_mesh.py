@@ -56,7 +56,7 @@ class Mesh:
     edges : ndarray of int of shape (E, 2)
         First and last vertex.
     sides : ndarray of int of shape (E, 2)
-        Faces to the left and to the right, ``OUTSIDE`` beyond the window.
+        Faces to the left and to the right; ``OUTSIDE`` to the right of the window's sides.
     edge_lines : ndarray of int of shape (E,)
         The line of each edge.
     makers : ndarray of int of shape (V, 2)

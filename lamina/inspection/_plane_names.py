@@ -12,47 +12,41 @@ from functools import cached_property
 
 import numpy as np
 
-from lamina._typing import Array, FloatArray, IntArray
+from lamina._typing import Array, IntArray
 
 from ._plane_crossings import Chains, Crossings
 from ._plane_mesh import OUTSIDE, Mesh, paired_rows
 
-_CUT = -2
-
 
 def name_faces(
-    mesh: Mesh, Z: FloatArray, found: Crossings, chains: Chains, of_line: IntArray
+    mesh: Mesh, found: Crossings, chains: Chains, of_line: IntArray, n_cuts: int
 ) -> FaceSigns | None:
     """Return the faces at both sides of each new edge, and how to tell what they are."""
-    n_cuts, n_old = Z.shape[1], mesh.n_faces
-    number = np.zeros(n_old + 1, dtype=np.intp)
-    number[found.chord_face] = _CUT
-    kept = np.flatnonzero(number[:-1] != _CUT)
-    number[kept] = np.arange(len(kept))
-    number[-1] = OUTSIDE
-
     old = np.concatenate([mesh.sides, np.stack([found.chord_face] * 2, axis=1)])
-    sides = paired_rows(number[old], of_line)
-    at = np.flatnonzero(sides.ravel() == _CUT)
-    key = paired_rows(_line_keys(mesh, Z, found, chains, old), of_line)
-    passed = np.arange(len(of_line)) - of_line
-    key ^= chains.running[passed][:, None]
-    group, n_groups = grouped(key.ravel()[at])
-    sides.ravel()[at] = len(kept) + group
-    n_faces = n_old + len(found.start) + len(found.first)
-    if len(kept) + n_groups != n_faces:
+    key = paired_rows(_line_keys(mesh, found, chains, old, n_cuts), of_line)
+    key ^= chains.running[np.arange(len(of_line)) - of_line][:, None]
+    border = np.flatnonzero((old[:, 1] == OUTSIDE)[of_line])
+    key[border, 1] = 0
+    group, n_groups = grouped(key.ravel())
+    n_faces = mesh.n_faces + len(found.start) + len(found.first)
+    if n_groups != n_faces + 1:
         return None
-    return FaceSigns(n_cuts, n_faces, found, chains, mesh.edges[:, 0], of_line, sides, old)
+    sides = group.reshape(-1, 2).astype(np.intp)
+    # The last face takes the number of what lies outside, which is no face.
+    sides[sides == n_faces] = sides[border[0], 1]
+    sides[border, 1] = OUTSIDE
+    return FaceSigns(
+        n_cuts, n_faces, sides, old, of_line, mesh.edges[:, 0], found.words, found.edge,
+        found.start, found.chord_cut, chains.cut, chains.rank, chains.first,
+    )  # fmt: skip
 
 
-def _line_keys(
-    mesh: Mesh, Z: FloatArray, found: Crossings, chains: Chains, old: IntArray
-) -> Array:
+def _line_keys(mesh: Mesh, found: Crossings, chains: Chains, old: IntArray, n_cuts: int) -> Array:
     """Return for both sides of each edge and chord what names the part there, (E + M, 2).
 
     It is the name at the start of the line, except for the crossings passed before it.
     """
-    random = _mixed(np.arange(1, Z.shape[1] + 1))
+    random = _mixed(np.arange(1, n_cuts + 1))
     chains.running = np.concatenate(
         [[np.uint64(0)], np.bitwise_xor.accumulate(random[chains.cut])]
     )
@@ -89,19 +83,19 @@ def _hashes(words: Array, random: Array) -> Array:
 def grouped(keys: Array) -> tuple[IntArray, int]:
     """Return for random 64-bit keys a number each, 0 to n - 1, that equal keys share; and n.
 
-    Each key is left in a table at the slot that its first bits name, which is several times
-    faster than to sort. The few keys that lose their slot to another one get slots by other bits.
+    Each key leaves its place in a table at the slot that its first bits name, which is several
+    times faster than to sort. Keys equal to the last one at their slot share its number. The few
+    others get slots by other bits.
     """
     width = max(8, len(keys).bit_length())
     slot = (keys >> np.uint64(64 - width)).view(np.int64)
-    table = np.empty(2**width, dtype=np.uint64)
-    table[slot] = keys
-    lost = np.flatnonzero(table[slot] != keys)
-    taken = np.zeros(2**width, dtype=bool)
-    taken[slot] = True
-    number = np.cumsum(taken, dtype=np.int32) - 1
-    groups = number[slot]
-    n_groups = int(number[-1]) + 1
+    table = np.empty(2**width, dtype=np.int32)
+    places = np.arange(len(keys), dtype=np.int32)
+    table[slot] = places
+    last = table.take(slot)
+    own = last == places
+    groups, n_groups = np.cumsum(own, dtype=np.int32).take(last) - 1, np.count_nonzero(own)
+    lost = np.flatnonzero(keys.take(last) != keys)
     if lost.size:
         # An odd factor keeps unequal keys unequal.
         more, n_more = grouped(keys[lost] * _ODD)
@@ -132,16 +126,27 @@ class FaceSigns:
         Faces to the left and to the right of each new edge.
     old : ndarray of int of shape (lines, 2)
         Faces beside each old edge and chord before the layer.
+    of_line : ndarray of int of shape (E,)
+        The old edge or chord that each new edge is a part of.
+    tails : ndarray of int
+        The first vertex of each old edge.
+    words, start, chord_cut, cut, rank, first
+        As of `Crossings` and `Chains`; ``crossed`` is the old edge of each crossing.
     """
 
     n_cuts: int
     n_faces: int
-    found: Crossings
-    chains: Chains
-    tails: IntArray
-    of_line: IntArray
     sides: IntArray
     old: IntArray
+    of_line: IntArray
+    tails: IntArray
+    words: Array
+    crossed: IntArray
+    start: IntArray
+    chord_cut: IntArray
+    cut: IntArray
+    rank: IntArray
+    first: IntArray
 
     @cached_property
     def _side(self) -> IntArray:
@@ -162,25 +167,24 @@ class FaceSigns:
 
     @cached_property
     def _signs(self) -> Array:
-        found, chains, at_vertex = self.found, self.chains, self.found.words
         edge, side = np.divmod(self._side, 2)
         line = self.of_line[edge]
-        single = np.zeros((self.n_cuts, at_vertex.shape[1] * 8), dtype=np.uint8)
+        single = np.zeros((self.n_cuts, self.words.shape[1] * 8), dtype=np.uint8)
         single[:, : -(-self.n_cuts // 8)] = np.packbits(np.eye(self.n_cuts, dtype=bool), axis=1)
         one = single.view(np.uint64)
         running = np.concatenate(
-            [np.zeros_like(one[:1]), np.bitwise_xor.accumulate(one[chains.cut], axis=0)]
+            [np.zeros_like(one[:1]), np.bitwise_xor.accumulate(one[self.cut], axis=0)]
         )
-        words = running[edge - line] ^ running[chains.first[line]]
+        words = running[edge - line] ^ running[self.first[line]]
         chord = np.flatnonzero(line >= len(self.tails))
         on_edge = np.flatnonzero(line < len(self.tails))
-        words[on_edge] ^= at_vertex[self.tails[line[on_edge]]]
+        words[on_edge] ^= self.words[self.tails[line[on_edge]]]
         number = line[chord] - len(self.tails)
-        crossing = found.start[number]
-        below = found.edge[crossing]
-        words[chord] ^= at_vertex[self.tails[below]]
-        words[chord] ^= running[chains.rank[crossing]] ^ running[chains.first[below]]
+        crossing = self.start[number]
+        below = self.crossed[crossing]
+        words[chord] ^= self.words[self.tails[below]]
+        words[chord] ^= running[self.rank[crossing]] ^ running[self.first[below]]
         bits = np.unpackbits(words.view(np.uint8), axis=1)[:, : self.n_cuts]
-        bits[chord, found.chord_cut[number]] = side[chord] == 0
+        bits[chord, self.chord_cut[number]] = side[chord] == 0
         signs: Array = 2 * bits.view(np.int8) - 1
         return signs
