@@ -332,6 +332,16 @@ def test_callbacks_see_a_model_that_predicts_and_can_stop_it():
     assert stopper.scores[2] > stopper.scores[0]
 
 
+def test_listeners_hear_of_no_trial_epoch_under_a_time_limit(capsys):
+    X, y = table()
+    printed = []
+    for limit in (None, 1e6):
+        model = regressor(time_limit=limit, n_members=1, verbose=True).fit(X, y)
+        printed.append(capsys.readouterr().out)
+        assert len(printed[-1].splitlines()) == model.history_["epoch"].max()
+    assert printed[0] == printed[1]
+
+
 def test_categorical_features_are_taken_for_categories():
     X = pd.DataFrame({"code": np.arange(100) % 5 * 10.5, "n": np.arange(100.0)})
     report = regressor(categorical_features=["code"]).fit(X, X["n"]).encoder_.report()
