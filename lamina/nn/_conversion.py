@@ -109,7 +109,9 @@ def _flattened(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
     if not isinstance(module, nn.Sequential) or own:
         yield path, module
         return
-    for name, child in module.named_children():
+    # Not named_children(), which leaves out a module that stands there a second time.
+    for name, child in module._modules.items():
+        assert child is not None  # a Sequential holds nothing else
         yield from _flattened(child, f"{path}.{name}" if path else name)
 
 
@@ -129,6 +131,11 @@ def _read_linear(
         raise ParameterError(
             f"{_place(path)} must have weights. Got {type(linear).__name__} before its first "
             "batch. Run the module once."
+        )
+    if type(linear) is nn.Linear and "weight" not in linear._parameters:
+        raise ParameterError(
+            f"{_place(path)} must hold its weights itself. Got Linear whose weights a hook "
+            "computes before each call: they may be old. Remove weight_norm or prune first."
         )
     weights = linear.weight.detach()
     if parts and parts[-1].weights.shape[0] != weights.shape[1]:

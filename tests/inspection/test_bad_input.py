@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import prune
 
 from lamina import MLPRegressor
 from lamina import inspection as look
@@ -249,3 +250,30 @@ def test_seeds_and_sizes_that_cannot_be_are_refused():
     with pytest.raises(ParameterError, match="log_scale must be"):
         look.twin(NET, log_scale=1e9)
     assert (look.KernelBasis(X, width=1e-320)(X + 1) == 0).any()
+
+
+def test_a_module_that_stands_there_twice_counts_twice():
+    relu, tied = nn.ReLU(), nn.Linear(4, 4)
+    for net in (
+        nn.Sequential(nn.Linear(2, 4), relu, nn.Linear(4, 4), relu, nn.Linear(4, 1)),
+        nn.Sequential(
+            nn.Linear(2, 4), relu, tied, relu, nn.Sequential(tied, relu), nn.Linear(4, 1)
+        ),
+    ):
+        net.double()
+        found = look.units(net, X)
+        assert {layer.activation for layer in found.layers[:-1]} == {"relu"}
+        expected = net(torch.tensor(X)).detach().numpy()
+        np.testing.assert_allclose(Network.from_torch(net).predict_raw(X), expected, rtol=1e-12)
+
+
+def test_weights_that_a_hook_computes_are_refused_and_parametrised_ones_read():
+    net = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(2, 4)), nn.Tanh())
+    expected = net.double()(torch.tensor(X)).detach().numpy()
+    np.testing.assert_allclose(Network.from_torch(net).predict_raw(X), expected, rtol=1e-12)
+    pruned = module()
+    prune.l1_unstructured(pruned[0], "weight", 0.5)
+    with pytest.raises(ParameterError, match="module '0' must hold its weights itself"):
+        look.units(pruned, X)
+    prune.remove(pruned[0], "weight")
+    assert look.units(pruned, X).n_hidden == 5
