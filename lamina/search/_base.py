@@ -82,7 +82,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
 
         names = score_names(scorers)
         metric = self.refit if isinstance(self.refit, str) else names[0]
-        ledger = self._open(problem, names, metric)
+        ledger = self._open(space, problem, names, metric)
         try:
             rounds = self._run(began, space, problem, scorers, names, metric, ledger)
         finally:
@@ -117,7 +117,9 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
                 clone(self.estimator).set_params(**{name: None})  # says which names there are
         return space
 
-    def _open(self, problem: Problem, names: Sequence[str], metric: str) -> Ledger:
+    def _open(
+        self, space: Space, problem: Problem, names: Sequence[str], metric: str
+    ) -> Ledger:
         """Open the ledger of this search: a new one, or that of the same call."""
         given = self.random_state
         seed = given
@@ -126,23 +128,27 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         elif not isinstance(given, (int, np.integer)):
             given = seed = int(check_random_state(given).randint(2**31 - 1))
         mark = fingerprint(
-            version=lamina.__version__,
-            random_state=None if given is None else int(given),
-            estimator=self.estimator,
-            space=self.param_distributions,
-            sampler=self.sampler,
-            halving=(self.n_iter, self.factor, self.min_epochs, self.ensemble_size),
-            scoring=self.scoring,
-            metric=metric,
-            errors=(str(self.error_score), self.return_train_score),
-            data=(problem.X, problem.y, problem.weight, problem.folds, problem.score_params),
+            {
+                "version": lamina.__version__,
+                "random_state": None if given is None else int(given),
+                "estimator": self.estimator,
+                "space": self.param_distributions,
+                "sampler": self.sampler,
+                "halving": (self.n_iter, self.factor, self.min_epochs, self.ensemble_size),
+                "scoring": self.scoring,
+                "metric": metric,
+                "errors": (str(self.error_score), self.return_train_score),
+                "data": (problem.X, problem.y, problem.weight, problem.folds),
+                "score_params": problem.score_params,
+            }
         )
         spec = {
             "estimator": type(last_step(self.estimator)).__name__,
-            "parameters": list(Space(self.param_distributions).names),
+            "parameters": list(space.names),
             "metric": metric,
             "scores": list(names),
             "n_iter": int(self.n_iter),
+            "n_candidates": sum(self._schedule(0.0, space).batches),
             "n_splits": len(problem.folds),
             "n_samples": _num_samples(problem.X),
             "factor": None if self.factor is None else float(self.factor),
@@ -266,8 +272,9 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         start = time.time()
         self.best_estimator_.fit(problem.X, problem.y, **fit_params)
         self.refit_time_ = time.time() - start
-        if hasattr(self.best_estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        names = getattr(self.best_estimator_, "feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
 
     def _fit_ensemble(
         self, candidates: Sequence[Candidate], problem: Problem, scorers: Any, metric: str

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 import joblib
 import numpy as np
+from scipy.stats._distn_infrastructure import rv_frozen
+from sklearn.base import BaseEstimator
 
 PLAIN = (str, bytes, bool, int, float, type(None), np.generic)
 
 
-def fingerprint(**parts: Any) -> str:
+def fingerprint(parts: Mapping[str, Any]) -> str:
     """Return a hash of everything that the result of a search depends on."""
     text = "\n".join(f"{name}={described(value)}" for name, value in sorted(parts.items()))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -27,10 +30,10 @@ def described(value: Any) -> str:
         return f"{{{inside}}}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(described, value))}]"
-    if hasattr(value, "dist") and hasattr(value, "kwds"):  # a frozen distribution of SciPy
+    if isinstance(value, rv_frozen):
         return f"{value.dist.name}{described(value.args)}{described(value.kwds)}"
-    if hasattr(value, "get_params") and not isinstance(value, type):
+    if isinstance(value, BaseEstimator):
         return f"{type(value).__qualname__}{described(value.get_params(deep=False))}"
-    if callable(value) and hasattr(value, "__qualname__"):
+    if isinstance(value, FunctionType | type):
         return f"{value.__module__}.{value.__qualname__}"
     return f"{type(value).__qualname__}:{joblib.hash(value)}"

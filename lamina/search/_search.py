@@ -117,7 +117,7 @@ class StackedSearchCV(BaseStackedSearch):
     >>> from lamina import MLPClassifier, StackedSearchCV
     >>> X, y = load_iris(return_X_y=True)
     >>> space = {"hidden_layer_sizes": [(8,), (16, 8)], "learning_rate_init": [0.01, 0.03]}
-    >>> model = MLPClassifier(max_iter=30, random_state=0)
+    >>> model = MLPClassifier(max_iter=200, tol=0.01, random_state=0)
     >>> search = StackedSearchCV(model, space, cv=3, random_state=0).fit(X, y)
     >>> len(search.cv_results_["params"]), search.best_score_ > 0.9
     (4, True)

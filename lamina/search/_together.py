@@ -29,7 +29,7 @@ class Begun(Protocol):
 def last_step(model: Any) -> Any:
     """Return the estimator that predicts: the last step of a pipeline, or what was given."""
     predictor = model.steps[-1][1] if isinstance(model, Pipeline) else model
-    if not hasattr(predictor, "fit") or not hasattr(predictor, "predict"):
+    if not all(callable(getattr(predictor, name, None)) for name in ("fit", "predict")):
         raise ParameterError(
             "estimator must fit and predict, or be a Pipeline whose last step does. "
             f"Got {type(predictor).__name__}."
@@ -39,8 +39,9 @@ def last_step(model: Any) -> Any:
 
 def begin(model: Any, X: Any, y: Any, weight: Any) -> Begun | None:
     """Begin the fit of an estimator; one that cannot wait is fitted, and None is returned."""
-    if hasattr(model, "_begin"):
-        begun: Begun = model._begin(X, y, weight)
+    first_half = getattr(model, "_begin", None)
+    if first_half is not None:
+        begun: Begun = first_half(X, y, weight)
         return begun
     if weight is None:
         model.fit(X, y)
