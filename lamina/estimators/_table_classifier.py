@@ -15,6 +15,7 @@ from lamina.nn import Activation, Network
 from lamina.tables import class_target
 
 from ._table_base import BaseTable, TableTarget
+from ._table_calibration import tempered
 from ._table_label_noise import first_label_noise
 from ._table_recipe import NumericEmbedding, Preset
 from ._table_spread import HeldOut
@@ -79,6 +80,9 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         The labels, sorted.
     label_noise_ : float
         The share of wrong labels that was learnt. Only with ``label_noise="learn"``.
+    temperature_ : float
+        What the members' raw outputs were divided by, so that their probabilities fit rows that
+        they had not seen.
     encoder_ : TableEncoder
         What the columns were taken for; see its ``report()``.
     networks_ : list of Network
@@ -129,6 +133,7 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
 
     classes_: Array
     label_noise_: float
+    temperature_: float
 
     _metrics: ClassVar[tuple[str, ...]] = ("log_loss", "accuracy")
     _target_type = "classes"
@@ -191,7 +196,8 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         return Categorical(len(self.classes_), label_noise=self.label_noise)
 
     def _told_by(self, networks: list[Network], head: Head, held_out: HeldOut) -> dict[str, Any]:
-        told = super()._told_by(networks, head, held_out)
+        networks, temperature = tempered(networks, head, held_out)
+        told: dict[str, Any] = {"networks_": networks, "temperature_": temperature}
         if self.label_noise == "learn":
             n_classes = networks[0].sizes[-1] - 1
             biases = np.array([network.layers()[-1][1][-1] for network in networks])
@@ -234,7 +240,7 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return parameters, encoder and networks."""
         config, arrays = to_state(self)
-        config |= {"classes": pack_classes(self.classes_)}
+        config |= {"classes": pack_classes(self.classes_), "temperature": self.temperature_}
         if "label_noise_" in vars(self):
             config["label_noise"] = self.label_noise_
         return config, arrays
@@ -244,6 +250,7 @@ class TableClassifier(ClassifierMixin, BaseTable):  # type: ignore[misc]
         """Restore a classifier."""
         model = from_state(cls, config, arrays)
         model.classes_ = unpack_classes(config["classes"])
+        model.temperature_ = float(config["temperature"])
         if "label_noise" in config:
             model.label_noise_ = float(config["label_noise"])
         return model
