@@ -117,9 +117,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
                 clone(self.estimator).set_params(**{name: None})  # says which names there are
         return space
 
-    def _open(
-        self, space: Space, problem: Problem, names: Sequence[str], metric: str
-    ) -> Ledger:
+    def _open(self, space: Space, problem: Problem, names: Sequence[str], metric: str) -> Ledger:
         """Open the ledger of this search: a new one, or that of the same call."""
         given = self.random_state
         seed = given
@@ -257,7 +255,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         if self.refit or not self.multimetric_:
             self.best_index_ = int(self._select_best_index(self.refit, refit_metric, results))
             if not callable(self.refit):
-                self.best_score_ = results[f"mean_test_{refit_metric}"][self.best_index_]
+                self.best_score_ = float(results[f"mean_test_{refit_metric}"][self.best_index_])
             self.best_params_ = results["params"][self.best_index_]
             best = candidates[self.best_index_]
             n_samples = _num_samples(problem.X)
