@@ -52,6 +52,7 @@ bench: $(READY)  ## time a single fit and a stack, score tables and distribution
 	$(BIN)/python -m benchmarks.intervals
 	$(BIN)/python -m benchmarks.symmetry
 	$(BIN)/python -m benchmarks.regions
+	$(BIN)/python -m benchmarks.graph
 	$(BIN)/python -m benchmarks.roofline
 	$(BIN)/python -m benchmarks.scaling
 

@@ -22,6 +22,7 @@ SMALL = {
     "symmetry": ["--largest=0", "--repeats=1"],
     "regions": ["--hidden", "6", "--seeds=1", "--grid=20", "--width=8", "--scan=50"],
     "search": ["--repeats=0", "--epochs=1", "--large=3"],
+    "graph": ["--units", "30", "--rows=8", "--repeats=1"],
     "tables": ["--preset=fast", "--only", "wine", "diabetes"],
 }
 
@@ -36,6 +37,7 @@ SMALL = {
         ("symmetry", "units found", {"1-64-1"}),
         ("regions", "seen by the grid", {"6", "784-8x4-1"}),
         ("search", "best mean score", {"3"}),
+        ("graph", "loop / lamina", {"30", "Forward:"}),
         ("tables", "boosting", {"wine"}),
         ("intervals", "coverage", {"diabetes"}),
         ("distributions", "largest |cdf - q|", {"lamina", "plain", "the", "lamina,"}),

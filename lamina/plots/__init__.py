@@ -6,6 +6,7 @@ from ._calibration import plot_coverage, plot_pit, plot_reliability, plot_sharpn
 from ._decisions import plot_classes, plot_decision, plot_decision_panels
 from ._figure import figure_numbers, save_figure
 from ._geometry import plot_components, plot_curve, plot_radii
+from ._graphs import plot_graph
 from ._history import plot_history
 from ._predictions import plot_predictions, plot_residuals
 from ._regions import plot_line_regions, plot_regions
@@ -26,6 +27,7 @@ __all__ = [
     "plot_decision",
     "plot_decision_panels",
     "plot_gradients",
+    "plot_graph",
     "plot_history",
     "plot_interpolant",
     "plot_interpolant_errors",
