@@ -8,9 +8,11 @@ from math import comb
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from torch import nn
 
 from lamina._errors import DataError, ParameterError
 from lamina.inspection import (
@@ -147,3 +149,16 @@ def test_what_a_bound_tells():
 def test_wrong_calls_get_one_sentence(call, error, sentence):
     with pytest.raises(error, match=sentence):
         call()
+
+
+def test_wide_windows_are_counted_in_float64():
+    """In single precision the same window has 7,873 regions, two of them made by rounding."""
+    torch.manual_seed(0)
+    layers = []
+    for n_inputs, n_units in ((2, 64), (64, 64)):
+        linear = nn.Linear(n_inputs, n_units)
+        nn.init.kaiming_normal_(linear.weight, nonlinearity="relu")
+        layers += [linear, nn.ReLU()]
+    network = nn.Sequential(*layers, nn.Linear(64, 1)).double()
+    result = count_regions(network, ((-2000, 2000), (-2000, 2000)))
+    assert (result.n_regions, result.certain) == (7871, True)
