@@ -11,6 +11,8 @@ from ._history import plot_history
 from ._predictions import plot_predictions, plot_residuals
 from ._regions import plot_line_regions, plot_regions
 from ._regression import plot_regression
+from ._search import plot_search_history, plot_search_rungs
+from ._search_parallel import plot_search_parameters
 from ._segments import plot_segment
 from ._style import PALETTE, panels, style
 from ._units import plot_gradients, plot_units
@@ -39,6 +41,9 @@ __all__ = [
     "plot_regression",
     "plot_reliability",
     "plot_residuals",
+    "plot_search_history",
+    "plot_search_parameters",
+    "plot_search_rungs",
     "plot_segment",
     "plot_sharpness",
     "plot_units",

@@ -16,6 +16,7 @@ from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray
 from lamina.distributions import Predictive, mixture_of
 
+from ._encoded import name_of
 from ._ensemble_state import pack, unpack
 from ._together import Begun, begin, groups, last_step, train_together
 
@@ -25,6 +26,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     estimators_: list[Any]
     weights_: FloatArray
+    target_name_: str | None
 
     def __init__(self, estimators: Sequence[Any], weights: Sequence[float] | None = None) -> None:
         self.estimators = estimators
@@ -64,6 +66,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
                 fits[i].finish(result)
         self.estimators_ = models
         self.weights_ = weights
+        self.target_name_ = name_of(y)
         self._take_names(models[0])
         return self
 
@@ -88,8 +91,9 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     def _take_names(self, model: Any) -> None:
         for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
+            value = getattr(model, name, None)
+            if value is not None:
+                setattr(self, name, value)
 
     def _mean(self, parts: Sequence[Any]) -> FloatArray:
         """Return the weighted mean of what the members say."""
@@ -98,7 +102,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what describes the ensemble as JSON, and its arrays."""
-        return pack(self.estimators_, self.weights_)
+        return pack(self.estimators_, self.weights_, self.target_name_)
 
     @classmethod
     def _from_state(cls, config: dict[str, Any], arrays: dict[str, Array]) -> Self:
@@ -106,6 +110,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
         models, weights = unpack(config, arrays)
         ensemble = cls([clone(model) for model in models], weights.tolist())
         ensemble.estimators_, ensemble.weights_ = models, weights
+        ensemble.target_name_ = config.get("target_name")
         ensemble._take_names(models[0])
         return ensemble
 
@@ -140,6 +145,8 @@ class StackedEnsembleClassifier(ClassifierMixin, BaseEnsemble):  # type: ignore[
         Their weights, with sum 1.
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    target_name_ : str or None
+        Name of the target, where it was a Series with one.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -228,7 +235,8 @@ class StackedEnsembleClassifier(ClassifierMixin, BaseEnsemble):  # type: ignore[
 
 
 def _tells_distributions(ensemble: StackedEnsembleRegressor) -> bool:
-    return all(hasattr(last_step(model), "predict_dist") for model in ensemble.estimators)
+    steps = [last_step(model) for model in ensemble.estimators]
+    return all(getattr(step, "predict_dist", None) is not None for step in steps)
 
 
 class StackedEnsembleRegressor(RegressorMixin, BaseEnsemble):  # type: ignore[misc]
@@ -250,6 +258,8 @@ class StackedEnsembleRegressor(RegressorMixin, BaseEnsemble):  # type: ignore[mi
         The fitted members.
     weights_ : ndarray of shape (n_members,)
         Their weights, with sum 1.
+    target_name_ : str or None
+        Name of the target, where it was a Series with one.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)

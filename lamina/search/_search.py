@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import BaseEstimator
 from lamina._typing import Path
 
 from ._base import BaseStackedSearch
+from ._report import SearchReport
 
 
 class StackedSearchCV(BaseStackedSearch):
@@ -183,3 +185,20 @@ class StackedSearchCV(BaseStackedSearch):
             The search with its results.
         """
         return self._fit(X, y, params)
+
+    def set_listener(self, listener: Callable[[SearchReport], None] | None) -> Self:
+        """Let a function hear where the search stands, after each shard.
+
+        Parameters
+        ----------
+        listener : callable or None
+            Is called with a `SearchReport`. A KeyboardInterrupt that it raises ends the search
+            as Ctrl-C does. None lets nobody hear; `verbose` prints again.
+
+        Returns
+        -------
+        self : StackedSearchCV
+            The search, which ``clone`` copies without its listener.
+        """
+        self._listen = listener
+        return self

@@ -22,7 +22,19 @@ from ._tables import check_version, has_tables
 
 @dataclass(frozen=True)
 class StudyInfo:
-    """One search in a storage; ``created`` is in seconds since 1970, UTC."""
+    """One search in a storage.
+
+    Attributes
+    ----------
+    name, fingerprint : str
+        What it is called, and the hash of the call that it belongs to.
+    created : float
+        When it began, in seconds since 1970, UTC.
+    n_trials : int
+        Candidates that have ended.
+    n_alive : int
+        Processes that work on it now.
+    """
 
     name: str
     fingerprint: str
@@ -33,7 +45,25 @@ class StudyInfo:
 
 @dataclass(frozen=True)
 class TrialView:
-    """One candidate that has ended; ``values`` are its scores by epoch."""
+    """One candidate that has ended.
+
+    Attributes
+    ----------
+    number : int
+        Its number, from 0.
+    params : dict
+        Its parameters; what a database cannot hold stands as text.
+    score : float
+        The last of its scores, NaN for one that failed.
+    state : {"complete", "pruned", "fail"}
+        Whether it came to its end, lost, or failed.
+    values : dict of int to float
+        Its scores by epoch.
+    seconds : float or None
+        What it cost to train.
+    ended : float
+        When it ended, in seconds since 1970, UTC.
+    """
 
     number: int
     params: Mapping[str, Any]
@@ -46,7 +76,15 @@ class TrialView:
 
 @dataclass(frozen=True)
 class StageView:
-    """How far a stage is: its shards, and those done and held by someone."""
+    """How far a rung of a batch is.
+
+    Attributes
+    ----------
+    name : str
+        Such as "batch000-rung01".
+    n_shards, n_done, n_held : int
+        Its shards, those that are done, and those that someone works on.
+    """
 
     name: str
     n_shards: int
@@ -58,8 +96,23 @@ class StageView:
 class StudyView:
     """One search in a storage, with all that is known of it.
 
-    ``n_alive`` counts the processes that work on it now. Whether one on another machine does
-    is judged by its last sign of life and the clocks of both.
+    Attributes
+    ----------
+    name, fingerprint : str
+        What it is called, and the hash of the call that it belongs to.
+    seed : int
+        Its seed.
+    created : float
+        When it began, in seconds since 1970, UTC.
+    spec : dict
+        The call: names of parameters and scores, candidates, folds, rows.
+    trials : tuple of TrialView
+        The candidates that have ended.
+    stages : tuple of StageView
+        The rungs so far, in order of time.
+    n_alive : int
+        Processes that work on it now. Whether one on another machine does is judged by its last
+        sign of life and the clocks of both.
     """
 
     name: str
@@ -75,10 +128,34 @@ class StudyView:
 def list_studies(storage: str | os.PathLike[str]) -> list[StudyInfo]:
     """Return the searches that a storage holds, the newest last.
 
+    Parameters
+    ----------
+    storage : str or path
+        File or URL that a search was given.
+
+    Returns
+    -------
+    list of StudyInfo
+        What is known of each at a glance.
+
     Raises
     ------
     FileError
         If there is no such storage or it holds no search.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from lamina import MLPClassifier, StackedSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     search = StackedSearchCV(
+    ...         MLPClassifier((4,), max_iter=4, random_state=0), {"alpha": [0.1, 1.0]},
+    ...         cv=3, storage=f"{folder}/search.db", refit=False, random_state=0,
+    ...     ).fit(X, y)
+    ...     [info.n_trials for info in list_studies(f"{folder}/search.db")]
+    [2]
     """
     with _opened(storage) as database:
         studies = _studies(database)
@@ -93,10 +170,37 @@ def list_studies(storage: str | os.PathLike[str]) -> list[StudyInfo]:
 def read_study(storage: str | os.PathLike[str], name: str | None = None) -> StudyView:
     """Return one search of a storage: by its name, or the newest.
 
+    Parameters
+    ----------
+    storage : str or path
+        File or URL that a search was given.
+    name : str, default=None
+        Name of the search, as `list_studies` tells; None is the newest.
+
+    Returns
+    -------
+    StudyView
+        Its candidates, and how far it is.
+
     Raises
     ------
     FileError
         If there is no such storage or no such search in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from lamina import MLPClassifier, StackedSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     search = StackedSearchCV(
+    ...         MLPClassifier((4,), max_iter=4, random_state=0), {"alpha": [0.1, 1.0]},
+    ...         cv=3, storage=f"{folder}/search.db", refit=False, random_state=0,
+    ...     ).fit(X, y)
+    ...     view = read_study(f"{folder}/search.db")
+    >>> view.spec["n_splits"], [trial.params["alpha"] for trial in view.trials]
+    (3, [0.1, 1.0])
     """
     with _opened(storage) as database:
         studies = _studies(database)
