@@ -27,10 +27,8 @@ from ._members import private_random_state
 from ._prediction import mean_over_members
 from ._table_competition import Competition
 from ._table_recipe import (
-    N_WAVES,
     NUMERIC_EMBEDDINGS,
     PRESETS,
-    WAVE_SCALE,
     NumericEmbedding,
     Preset,
     Recipe,
@@ -144,8 +142,6 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         encoder = TableEncoder(
             categorical_features=self.categorical_features,
             numeric_embedding=recipe.embedding,
-            n_waves=N_WAVES,
-            wave_scale=WAVE_SCALE,
             target_type=self._target_type,
             random_state=seed,
         )

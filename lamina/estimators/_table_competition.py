@@ -76,24 +76,35 @@ class Competition:
         """
         recipe, n_samples = self.recipe, self.task.n_samples
         epochs = recipe.epochs_for(n_samples)
+        families = self._distinct()
         if self.deadline is None:
-            return recipe.families, self.n_members, epochs
+            return families, self.n_members, epochs
         listeners, self.listeners = self.listeners, ()  # they hear of what counts
-        self._train(recipe.families[0], range(1), 1)
+        self._train(families[0], range(1), 1)
         self.listeners = listeners
         (probe,) = self.rounds
         seconds = max(float(probe.result.history["seconds"].sum()), 1e-6)
         left = (self.deadline - time.monotonic()) / seconds * torch.get_num_threads()
-        n_pilots = recipe.pilots_for(n_samples) * len(recipe.families)
+        n_pilots = recipe.pilots_for(n_samples) * len(families)
         if left >= _STOPPED * epochs * (self.n_members + n_pilots):
             self.rounds.clear()
-            return recipe.families, self.n_members, epochs
+            return families, self.n_members, epochs
         self.timed_out = True
         n_members = int(np.clip(left / (_STOPPED * epochs), 1, self.n_members))
         epochs = int(np.clip(left / n_members / _STOPPED, 0, epochs))
         if epochs > 1:
             self.rounds.clear()
-        return recipe.families[:1], n_members if epochs > 1 else 1, epochs
+        return families[:1], n_members if epochs > 1 else 1, epochs
+
+    def _distinct(self) -> Sequence[Family]:
+        """Return the families that see something else than those before them.
+
+        In a table without numbers, or with very many, they see the same.
+        """
+        seen = {
+            family.columns(self.parts).tobytes(): family for family in self.recipe.families[::-1]
+        }
+        return [family for family in self.recipe.families if family in seen.values()]
 
     def _train(self, family: Family, numbers: Sequence[int], epochs: int) -> None:
         """Train members of a family, unless time is up or a listener has stopped everything."""

@@ -62,12 +62,12 @@ class Family:
         return np.flatnonzero([part in seen for part in parts])
 
 
-N_WAVES, WAVE_SCALE = 8, 1.0
-"""Waves of a number: eight lengths, from a period of 13 interquartile ranges to one of a half."""
+_ALL = 8
+"""Waves of a number: their periods go from 13 interquartile ranges down to half of one."""
 
 BINS = Family("piecewise_linear", True, 0)
 SLOW = Family("slow waves", False, 2)
-FAST = Family("fast waves", False, N_WAVES)
+FAST = Family("fast waves", False, _ALL)
 PLAIN = Family("none", False, 0)
 
 EMBEDDED: dict[str, tuple[Family, ...]] = {

@@ -43,10 +43,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     ============  ==========================================================================
     number        centred by its median, divided by its interquartile range, smoothly clipped
-                  to ±3; what ``numeric_embedding`` makes of that: its place among ``n_bins``
-                  quantiles, or among all of its values if they are few, as those of codes; or
-                  waves of ``n_waves`` lengths; if it is mostly one value, other frequent
-                  values one by one
+                  to ±3; its place among ``n_bins`` quantiles, or among all of its values if
+                  they are few, as those of codes; or waves of ``n_waves`` lengths; if it is
+                  mostly one value, other frequent values one by one
     truth value   ±1
     date          elapsed time; sine and cosine of its place in year, month, week and day
     category      one column a level (two levels: ±1); of more than ``max_levels``, the most
@@ -73,11 +72,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     n_bins : int or "auto", default="auto"
         In how many bins to cut each number at its quantiles; 0 for none. "auto" is 32 from
         256 rows on, and rises from there to 96 at 15,000; fewer for more than eight numbers.
-    n_waves : int, default=8
-        Number of frequencies of a periodic embedding.
+    n_waves : int or "auto", default="auto"
+        Number of frequencies; "auto" is 8, the lowest of them for more than 48 numbers.
     wave_scale : float, default=1.0
-        Frequencies are the quantiles of :math:`|f|`, with f normal of this standard deviation,
-        in periods per unit of z.
+        Frequencies, in periods per unit of z, are quantiles of :math:`|f|`, f normal of this
+        standard deviation.
     target_type : {"auto", "continuous", "classes"}, default="auto"
         How to take ``y`` for the mean target of levels. "auto" asks scikit-learn's
         ``type_of_target``.
@@ -130,7 +129,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_codes: int = 64,
         numeric_embedding: Embedding = "auto",
         n_bins: int | Literal["auto"] = "auto",
-        n_waves: int = 8,
+        n_waves: int | Literal["auto"] = "auto",
         wave_scale: float = 1.0,
         target_type: Literal["auto", "continuous", "classes"] = "auto",
         dtype: DtypeName = "float32",
@@ -282,7 +281,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("numeric_embedding", self.numeric_embedding, EMBEDDINGS)
         if self.n_bins != "auto":
             check_integer("n_bins", self.n_bins, 0)
-        check_integer("n_waves", self.n_waves, 1)
+        if self.n_waves != "auto":
+            check_integer("n_waves", self.n_waves, 1)
         check_real("wave_scale", self.wave_scale, 0.0, open_minimum=True)
         check_choice("target_type", self.target_type, ("auto", "continuous", "classes"))
         check_choice("dtype", self.dtype, DTYPES)

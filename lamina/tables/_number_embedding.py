@@ -16,8 +16,9 @@ EMBEDDINGS: tuple[str, ...] = get_args(Embedding)
 _SMALLEST_GAP = 1e-7
 _MIN_BINS, _MAX_BINS, _ROWS_PER_BIN = 32, 96, 160
 """Bins of a number, by measurement: fine steps help where there are rows enough to fill them."""
+_N_WAVES = 8
 _MAX_PARTS, _MAX_CELLS = 768, 2**27
-"""Bins of all numbers together, and of all rows: half a gigabyte."""
+"""Bins of all numbers together, and of all rows: half a gigabyte. Likewise for waves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class NumberEmbedding:
         kind: Embedding,
         *,
         n_bins: int | Literal["auto"],
-        n_waves: int,
+        n_waves: int | Literal["auto"],
         wave_scale: float,
         n_samples: int,
         n_numbers: int,
@@ -44,15 +45,21 @@ class NumberEmbedding:
         if kind in ("auto", "piecewise_linear", "both"):
             bins = bins_for(n_samples, n_numbers) if n_bins == "auto" else n_bins
         if kind in ("periodic", "both"):
-            waves = wave_numbers(n_waves, wave_scale)
+            waves = wave_numbers(_N_WAVES if n_waves == "auto" else n_waves, wave_scale)
+            if n_waves == "auto":  # the longest waves stay
+                waves = waves[: _most(n_samples, n_numbers) // 2]
         return cls(bins, waves)
 
 
 def bins_for(n_samples: int, n_numbers: int) -> int:
     """Return the bins of each number: more for many rows, fewer for many numbers."""
     resolution = min(max(_MIN_BINS, n_samples // _ROWS_PER_BIN), _MAX_BINS, n_samples // 8)
-    all_together = min(_MAX_PARTS, _MAX_CELLS // n_samples)
-    return min(resolution, all_together // max(n_numbers, 1))
+    return min(resolution, _most(n_samples, n_numbers))
+
+
+def _most(n_samples: int, n_numbers: int) -> int:
+    """Return into how many columns a number may be cut."""
+    return min(_MAX_PARTS, _MAX_CELLS // n_samples) // max(n_numbers, 1)
 
 
 def quantile_edges(values: FloatArray, n_bins: int) -> FloatArray:

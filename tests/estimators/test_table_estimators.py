@@ -190,6 +190,13 @@ def test_families_compete_and_share_the_ensemble():
     }
 
 
+def test_families_that_see_the_same_are_one():
+    X = pd.DataFrame({"kind": list("abcd") * 10, "other": list("xxyyyxyxyx") * 4})
+    model = TableClassifier(random_state=0, n_members=3).fit(X, X["kind"] < "c")
+    assert model.families_["family"].tolist() == ["piecewise_linear"]
+    assert model.families_["trained"].tolist() == [3]
+
+
 def test_networks_do_not_see_what_their_family_leaves_out():
     X, y = table(60)
     model = TableRegressor(random_state=0, n_members=3).fit(X, y)

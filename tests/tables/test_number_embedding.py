@@ -39,6 +39,16 @@ def test_frequencies_have_the_spread_of_a_normal_distribution():
     assert waves[0] > 0
 
 
+@pytest.mark.parametrize(("n_numbers", "n_waves"), [(2, 8), (48, 8), (100, 3), (400, 0)])
+def test_wide_tables_keep_the_longest_waves(n_numbers, n_waves):
+    X = np.random.default_rng(0).normal(size=(30, n_numbers))
+    encoder = TableEncoder(numeric_embedding="periodic").fit(X)
+    assert encoder.transform(X).shape[1] == n_numbers * (1 + 2 * n_waves)
+    whole = TableEncoder(numeric_embedding="periodic").fit(X[:, :1]).transform(X[:, :1])
+    cosines = encoder.transform(X)[:, 1 : 1 + n_waves]
+    np.testing.assert_array_equal(cosines, whole[:, 1 : 1 + n_waves])
+
+
 def test_each_embedding_has_its_columns():
     X = table()
     widths = {
