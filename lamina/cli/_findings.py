@@ -192,9 +192,10 @@ def _rate(network: Network, X: FloatArray | None) -> Iterator[Finding]:
     if found.lower is None:
         text = f"No change of the inputs is amplified more than {found.upper:.4g} times (bound)."
     else:
+        where = f"at the worst of {found.n_points} rows" if found.n_points > 1 else "at the row"
         text = (
-            f"A small change of the inputs is amplified {found.lower:.4g} times at the worst of "
-            f"{found.n_points} rows, and nowhere more than {found.upper:.4g} times (bound)."
+            f"A small change of the inputs is amplified {found.lower:.4g} times {where}, and "
+            f"nowhere more than {found.upper:.4g} times (bound)."
         )
     yield Finding("fact", "amplification", found.upper, text, weight=0.2)
 

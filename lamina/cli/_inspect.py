@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from lamina._errors import ParameterError
+
 from ._finding import Finding, worst_first
 from ._finding_data import findings_on_data
 from ._findings import findings_of
@@ -47,6 +49,8 @@ def inspect(
         Print the result as one JSON document.
     """
     say = Output(json=json, quiet=quiet)
+    if plots is not None and plots.is_file():
+        raise ParameterError(f"--plots must be a folder. Got the file {str(plots)!r}.")
     found = take_apart(model, data, target)
     findings = [
         _of_network(finding, i + 1)
@@ -90,7 +94,8 @@ def _title(found: Inspected) -> str:
     parameters = sum(network.n_parameters for network in found.networks)
     rows = "its weights alone"
     if found.matrix is not None:
-        rows = f"{len(found.matrix):,} rows"
+        n_rows = len(found.matrix)
+        rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
         rows += f" of {found.n_rows:,}" if found.n_rows > len(found.matrix) else ""
     return f"{what} {shape}, {parameters:,} parameters, on {rows}"
 

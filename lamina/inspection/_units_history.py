@@ -221,9 +221,8 @@ def _network_rows(estimator: Any, X: Any) -> Any:
     encoder = getattr(estimator, "encoder_", None)
     if encoder is not None:
         return encoder.transform(X)
-    if hasattr(estimator, "input_mean_"):
-        return (np.asarray(X) - estimator.input_mean_) / estimator.input_scale_
-    return X
+    mean = getattr(estimator, "input_mean_", None)
+    return X if mean is None else (np.asarray(X) - mean) / estimator.input_scale_
 
 
 def _row(layer: UnitLayer) -> dict[str, Any]:

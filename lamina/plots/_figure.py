@@ -82,10 +82,10 @@ def figure_numbers(ax: Axes) -> pd.DataFrame:
     -------
     DataFrame
         A row per point: ``panel`` (0 for the first axes), ``title``, ``kind`` (``"line"``,
-        ``"points"``, ``"bar"``, ``"band"``, ``"grid"``, ``"polygon"`` or ``"segment"``),
-        ``label``, ``x``, ``y``, and ``value``: of a grid the number behind the colour, of
-        polygons and segments their place, of bars where they start. A bar has its length as
-        ``y``, a lying one as ``x``; a band has a row for each edge.
+        ``"points"``, ``"bar"``, ``"band"``, ``"grid"``, ``"polygon"``, ``"segment"`` or
+        ``"text"``), ``label``, ``x``, ``y``, and ``value``: of a grid the number behind the
+        colour, of polygons and segments their place, of bars where they start. A bar has its
+        length as ``y``, a lying one as ``x``; a band has a row for each edge.
 
     Examples
     --------
@@ -104,6 +104,10 @@ def figure_numbers(ax: Axes) -> pd.DataFrame:
         for artist in axes.get_children():
             found = _numbers_of(artist, axes, groups.get(artist))
             rows += [{"panel": panel, "title": axes.get_title(), **row} for row in found]
+        for text in axes.texts:
+            x, y = getattr(text, "xy", text.get_position())
+            row = {"kind": "text", "label": text.get_text(), "x": float(x), "y": float(y)}
+            rows.append({"panel": panel, "title": axes.get_title(), **row})
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -327,6 +327,8 @@ def test_a_target_without_a_table_and_a_missing_model_are_refused(run, saved, tm
     model, _ = saved(Network((3, 4, 1), random_state=0))
     done = run("inspect", model, "--target", "y")
     assert "--target must come with DATA" in done.err
+    done = run("inspect", model, "--plots", model / "model.json")
+    assert "--plots must be a folder. Got the file" in done.err
     assert run("inspect", tmp_path / "none").status == 1
 
 
@@ -337,4 +339,4 @@ def test_a_table_of_equal_rows_or_one_row_is_no_failure(run, tmp_path):
         options = ["--plots", tmp_path / "p"]
         done = run("inspect", tmp_path / "model", tmp_path / "d.csv", *options)
         assert done.status == 0
-        assert done.lines[0].endswith(f"on {n} rows")
+        assert done.lines[0].endswith("on 1 row" if n == 1 else f"on {n} rows")

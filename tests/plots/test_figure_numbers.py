@@ -13,7 +13,7 @@ from lamina import inspection as look
 from lamina import plots
 from lamina.distributions import NormalMixture
 from lamina.heads import Normal
-from lamina.nn import Network
+from lamina.nn import GraphNetwork, Network
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))
@@ -71,6 +71,11 @@ FUNCTIONS = [
             {"x": X[:, 0], "panel": [0], "value": [0.0, 1.0]}),
     Picture("plot_gradients", lambda: plots.plot_gradients(NET, X, Y, Normal()),
             {"y": [layer.norm for layer in GRADIENTS.layers]}),
+    Picture(
+        "plot_graph",
+        lambda: plots.plot_graph(GraphNetwork({"h": ["a"], "y": ["h"]}, random_state=0)),
+        {"label": ["a", "h", "y", "input", "output"], "x": [0, 1, 2]},
+    ),
     Picture("plot_history", lambda: plots.plot_history(HISTORY),
             {"x": HISTORY["epoch"], "y": HISTORY["train_loss"]}),
     Picture("plot_interpolant", lambda: plots.plot_interpolant(np.sin, 5, (0.0, 6.0)),
@@ -91,6 +96,21 @@ FUNCTIONS = [
     Picture("plot_reliability", lambda: plots.plot_reliability(CLASSES, PROBA, n_bins=3),
             {"y": look.calibration(CLASSES, PROBA, n_bins=3).by_class[1].interval().ravel()}),
     Picture("plot_residuals", lambda: plots.plot_residuals(Y, X[:, 0]), {"y": Y - X[:, 0]}),
+    Picture(
+        "plot_search_history",
+        lambda: plots.plot_search_history([0.5, 0.7, 0.6]),
+        {"y": [0.5, 0.7, 0.6]},
+    ),
+    Picture(
+        "plot_search_parameters",
+        lambda: plots.plot_search_parameters([{"a": "relu"}, {"a": "tanh"}], [0.5, 0.7]),
+        {"label": ["candidate 1", "relu", "tanh", "0.5", "0.7"]},
+    ),
+    Picture(
+        "plot_search_rungs",
+        lambda: plots.plot_search_rungs([{10: 0.5, 30: 0.7}, {10: 0.4}]),
+        {"x": [10, 30], "y": [0.5, 0.7, 0.4]},
+    ),
     Picture("plot_segment", lambda: plots.plot_segment(NET, OTHER, X, Y, Normal()),
             {"x": SEGMENT.shares, "y": np.concatenate([SEGMENT.loss, SEGMENT.matched_loss])}),
     Picture("plot_sharpness", lambda: plots.plot_sharpness(DIST, AT),

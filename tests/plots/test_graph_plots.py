@@ -67,7 +67,7 @@ def test_of_many_edges_the_largest_are_drawn():
 def test_a_graph_without_edges_is_drawn():
     ax, numbers = drawn(GraphNetwork({}, inputs=["a"], outputs=["a"]))
     assert ax.get_title() == "0 units, 0 edges, depth 0"
-    assert numbers["label"].tolist() == ["output"]
+    assert numbers[["kind", "label"]].values.tolist() == [["points", "output"], ["text", "a"]]
 
 
 def test_what_is_no_network_is_refused():
