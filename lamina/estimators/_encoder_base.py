@@ -154,10 +154,16 @@ class BaseEncoder(
         """Return a network with weights drawn from a seed."""
         return Network(sizes, self.activation, init="torch", random_state=seed, dtype=self.dtype)
 
-    def _run(self, training: Training, n_steps: int, per_round: int) -> None:
+    def _run(
+        self,
+        training: Training,
+        n_steps: int,
+        per_round: int,
+        data: dict[str, Any] | None,
+    ) -> None:
         """Take steps, a round at a time, until the end, Ctrl-C or a callback's wish."""
         n_rounds = math.ceil(n_steps / per_round)
-        heard = Rounds(self, n_rounds, lambda: self._fitted_by(training.networks()))
+        heard = Rounds(self, n_rounds, data, lambda: self._fitted_by(training.networks()))
         losses: list[float] = []
         rate = float(self.learning_rate_init)
         interrupted = False

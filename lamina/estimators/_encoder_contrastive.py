@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval
 
 from lamina._checks import check_sizes
@@ -227,6 +228,7 @@ class ContrastiveEncoder(BaseEncoder):
         self.verbose = verbose
         self.dtype = dtype
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features.
 
@@ -278,11 +280,31 @@ class ContrastiveEncoder(BaseEncoder):
         training = self._resumed(fresh, sampler, views, labels, shared)
         self.collapse_loss_, self.floor_loss_ = training.references()
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        self._run(training, n_steps, sampler.n_per_epoch)
+        told = None if once else {"X": X, "y": y}
+        self._run(training, n_steps, sampler.n_per_epoch, told)
         self._training = training if once else None
         whole = joined(self.network_, self.projector_)
         self._warn_if_collapsed(whole.predict_raw(data[:N_LOOKED_AT]))
         return self
+
+    def project(self, X: Any) -> FloatArray:
+        """Return what the loss looks at: the projection of the features of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_projected)
+            Of any length; the loss takes their directions.
+        """
+        features = self.transform(X)
+        projected: FloatArray = (
+            features if self.projector_ is None else self.projector_.predict_raw(features)
+        )
+        return projected
 
     def _labels(self, y: Any, n_rows: int) -> IntArray | None:
         """Return numbers of the classes that make pairs, or None."""

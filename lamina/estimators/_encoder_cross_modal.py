@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -150,11 +151,7 @@ class CrossModalEncoder(BaseEncoder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "partner_hidden_layer_sizes": [
-            "array-like",
-            Interval(Integral, 1, None, closed="left"),
-            None,
-        ],
+        "partner_hidden_layer_sizes": [*CONSTRAINTS["hidden_layer_sizes"], None],
         "temperature": [Interval(Real, 0.01, 1, closed="both")],
         "learn_temperature": ["boolean"],
     }
@@ -196,6 +193,7 @@ class CrossModalEncoder(BaseEncoder):
         check_is_fitted(self)
         return [self.network_, self.partner_network_]
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, *, ids: Any = None) -> Self:
         """Learn both encoders.
 
@@ -292,7 +290,7 @@ class CrossModalEncoder(BaseEncoder):
     def score(self, X: Any, y: Any) -> float:
         """Return how often the partner is found first, the mean of both directions.
 
-        A partner that is equal to the true one, bit for bit, counts as found.
+        Any pair that shares a side with the true one, bit for bit, counts as found.
 
         Parameters
         ----------
@@ -313,9 +311,11 @@ class CrossModalEncoder(BaseEncoder):
             )
         one = row_ids(check_rows(self, X, reset=False))
         other = row_ids(check_partners(y, self.n_partner_features_))
-        forth = other[cosines.argmax(1)] == other
-        back = one[cosines.argmax(0)] == one
-        return float(0.5 * (forth.mean() + back.mean()))
+        rights = [
+            (one[best] == one) | (other[best] == other)
+            for best in (cosines.argmax(1), cosines.argmax(0))
+        ]
+        return float(np.mean(rights))
 
     def _learn(self, X: Any, y: Any, ids: Any, *, fresh: bool, once: bool = False) -> Self:
         self._validate_params()
@@ -350,7 +350,8 @@ class CrossModalEncoder(BaseEncoder):
                 max_batch_size=int(self.batch_size),
             )
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        self._run(training, n_steps, sampler.n_per_epoch)
+        told = None if once else {"X": X, "y": y}
+        self._run(training, n_steps, sampler.n_per_epoch, told)
         self.temperature_ = training.temperature
         self.collapse_loss_, self.floor_loss_ = training.references()
         self._training = training if once else None

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval
 
 from lamina._checks import check_sizes
@@ -157,6 +158,7 @@ class DenoisingEncoder(BaseEncoder):
         self.verbose = verbose
         self.dtype = dtype
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features.
 
@@ -215,7 +217,8 @@ class DenoisingEncoder(BaseEncoder):
                 max_batch_size=int(self.batch_size),
             )
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        self._run(training, n_steps, sampler.n_per_epoch)
+        told = None if once else {"X": X, "y": None}
+        self._run(training, n_steps, sampler.n_per_epoch, told)
         self._training = training if once else None
         features = self.network_.predict_raw(data[:N_LOOKED_AT]).astype(np.float64)
         self._warn_if_collapsed(features - features.mean(0) if _vary(features) else features)

@@ -7,6 +7,7 @@ whether a figure is exact, moves with rounding or with the random stream, stands
 
 from . import (  # noqa: F401  (importing a file registers its experiments)
     _activations,
+    _contrastive,
     _data,
     _dead_units,
     _fixed_bases,

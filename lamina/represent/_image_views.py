@@ -155,10 +155,10 @@ def crop(images: Array, strength: float = 0.3, *, random_state: Seed = None) -> 
     n, height, width, _ = stack.shape
     most = check_real("strength", strength, 0.0, 1.0, open_maximum=True)
     rng = np.random.default_rng(random_state)
-    side: FloatArray = rng.uniform(1.0 - most, 1.0, n)
+    side: FloatArray = rng.uniform(1.0 - most, 1.0, (n,))
     rows, columns = (
         _centred(size)[None] * side[:, None]
-        + (rng.uniform(-0.5, 0.5, n) * (1.0 - side) * (size - 1))[:, None]
+        + (rng.uniform(-0.5, 0.5, (n,)) * (1.0 - side) * (size - 1))[:, None]
         for size in (height, width)
     )
     view = _read(stack, rows[:, :, None], columns[:, None], 0.0)

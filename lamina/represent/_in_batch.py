@@ -211,8 +211,8 @@ def cross_modal(a: Any, b: Any, log_scale: Any, *, ids: Any = None) -> Contrasti
     >>> print(f"{float(loss):.1e} {float(loss.gradients[2]):.1e}")
     4.5e-05 -4.5e-04
     """
-    number = log_scale.item() if isinstance(log_scale, Tensor) else log_scale
-    t = check_real("log_scale", number)
+    single = isinstance(log_scale, (Tensor, np.ndarray)) and log_scale.ndim == 0
+    t = check_real("log_scale", log_scale.item() if single else log_scale)
     loss, found = _paired(a, b, math.exp(min(t, MAX_LOG_SCALE)), True, ids)
     to_t = found.to_log_scale if t <= MAX_LOG_SCALE else torch.zeros_like(found.value)
     gradients = (found.to_a, found.to_b, to_t)

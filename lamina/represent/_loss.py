@@ -46,7 +46,7 @@ class ContrastiveLoss:
     floor: float
 
     def __float__(self) -> float:
-        return float(self.value)
+        return self.value.item()
 
 
 class _Attached(torch.autograd.Function):

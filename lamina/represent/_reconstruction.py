@@ -38,7 +38,7 @@ class DenoisingLoss:
     mask_error: float
 
     def __float__(self) -> float:
-        return float(self.value)
+        return self.value.item()
 
 
 def denoising(
@@ -130,7 +130,7 @@ class AlignmentLoss:
     gradients: tuple[Tensor, Tensor]
 
     def __float__(self) -> float:
-        return float(self.value)
+        return self.value.item()
 
 
 def alignment(a: Any, b: Any) -> AlignmentLoss:
