@@ -18,7 +18,7 @@ from lamina._errors import DataError
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._region_exact import ExactNetwork, Whole
-from ._region_layers import RegionLayer
+from ._region_layers import RegionLayer, Rounding, rounding_of_inputs
 
 Unit = tuple[int, int]
 """Layer, counted from 1, and unit of it, counted from 0."""
@@ -39,6 +39,8 @@ class LineWalk:
     H : ndarray of shape (K + 2, n)
         Activations of the last layer so far; above a layer that jumps (K + 1, n), one an
         interval.
+    wrong : ndarray of shape (n,)
+        How wrong activations of the last layer can be.
     jumped : int
         The layer that jumps, or -1.
     doubtful : set of (layer, unit)
@@ -49,6 +51,7 @@ class LineWalk:
     t: FloatArray
     makers: IntArray
     H: FloatArray
+    wrong: FloatArray
     codes: list[Array] = field(default_factory=list)
     spread: FloatArray = field(default_factory=lambda: np.ones(2))
     jumped: int = -1
@@ -75,7 +78,8 @@ def walk(
 ) -> LineWalk:
     """Return all breakpoints of a network from ``start`` to ``start + along``."""
     ends = np.stack([start, start + along])
-    state = LineWalk(exact, np.array([0.0, 1.0]), np.full((2, 2), -1), ends)
+    wrong = rounding_of_inputs(np.stack([start, along]))
+    state = LineWalk(exact, np.array([0.0, 1.0]), np.full((2, 2), -1), ends, wrong)
     for i, layer in enumerate(layers):
         with np.errstate(over="ignore", invalid="ignore"):
             A = state.H @ layer.W.T + layer.b
@@ -84,19 +88,23 @@ def walk(
                 f"net must have finite pre-activations on the line. Got {A[~np.isfinite(A)][0]} "
                 f"in layer {i + 1}. Scale weights or inputs down."
             )
+        rounding = layer.rounding(np.abs(state.H).max(axis=0), state.wrong, i + 1)
         if state.jumped >= 0:
-            _constant_layer(state, i, layer, A)
+            _constant_layer(state, i, layer, A, rounding)
         else:
-            _bent_layer(state, i, layer, A)
+            _bent_layer(state, i, layer, A, rounding)
+        # The values of a layer that jumps are known exactly.
+        state.wrong = np.zeros(len(layer.b)) if state.jumped == i else rounding.above
     return state
 
 
-def _constant_layer(state: LineWalk, i: int, layer: RegionLayer, A: FloatArray) -> None:
+def _constant_layer(
+    state: LineWalk, i: int, layer: RegionLayer, A: FloatArray, rounding: Rounding
+) -> None:
     """Take a layer whose inputs are constant in each interval."""
     Z = layer.distances(A)
     if layer.n_cuts:
-        _, tolerance = layer.rounding(np.abs(state.H).max(axis=0), i + 1)
-        Z = Z.copy()
+        Z, tolerance = Z.copy(), rounding.tolerance
         for row in np.flatnonzero((np.abs(Z) <= tolerance).any(axis=1)).tolist():
             found = state.exact.values_above(state.jumped, state.codes[state.jumped][row], i)
             if found is None:
@@ -117,13 +125,15 @@ def _leave_open(
     state.doubtful.update((i + 1, int(layer.cut_units[k])) for k in small)
 
 
-def _bent_layer(state: LineWalk, i: int, layer: RegionLayer, A: FloatArray) -> None:
+def _bent_layer(
+    state: LineWalk, i: int, layer: RegionLayer, A: FloatArray, rounding: Rounding
+) -> None:
     """Take a layer whose inputs are straight lines in each interval."""
     if not layer.n_cuts:
         state.codes.append(np.zeros((len(state.t) - 1, len(layer.b)), dtype=np.uint8))
         state.H = layer.bend(A, A[:, :0])
         return
-    scale, tolerance = layer.rounding(np.abs(state.H).max(axis=0), i + 1)
+    scale, tolerance = rounding.scale, rounding.tolerance
     Z = layer.distances(A)
     Z = _decide_signs(state, i, layer, A, Z, tolerance)
     found = _crossings(state, i, layer, Z, scale, tolerance)

@@ -104,13 +104,15 @@ def _constant_codes(
     """Return the codes of layer i, whose inputs are constant on each face above a jump."""
     layers = exact.layers
     h = layers[jump].linear(np.zeros_like(codes[jump], dtype=np.float64), codes[jump])
+    wrong: FloatArray = np.zeros(h.shape[1])
     for j in range(jump + 1, i):
+        wrong = layers[j].rounding(np.abs(h).max(axis=0), wrong, j + 1).above
         h = layers[j].linear(h @ layers[j].W.T + layers[j].b, codes[j])
     layer = layers[i]
     Z = layer.distances(h @ layer.W.T + layer.b)
     if Z is not None and not Z.flags.owndata:
         Z = Z.copy()
-    _, tolerance = layer.rounding(np.abs(h).max(axis=0), i + 1)
+    tolerance = layer.rounding(np.abs(h).max(axis=0), wrong, i + 1).tolerance
     known: dict[bytes, FloatArray | None] = {}
     left = 0
     for face in np.flatnonzero((np.abs(Z) <= tolerance).any(axis=1)).tolist():

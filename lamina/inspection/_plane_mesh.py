@@ -17,7 +17,7 @@ from lamina._errors import DataError
 from lamina._typing import Array, FloatArray, IntArray
 
 from ._region_exact import ExactNetwork, Whole
-from ._region_layers import RegionLayer
+from ._region_layers import RegionLayer, rounding_of_inputs
 
 Unit = tuple[int, int]
 """Layer, counted from 1, and unit of it, counted from 0."""
@@ -51,6 +51,8 @@ class Mesh:
     points : ndarray of shape (V, 2)
     A : ndarray of shape (V, n)
         Pre-activations of the last layer so far; the inputs before the first.
+    wrong : ndarray of shape (n,)
+        How wrong the activations of the last layer can be.
     spread : ndarray of shape (V,)
         How much worse than usual rounding is at a vertex whose lines are nearly parallel.
     edges : ndarray of int of shape (E, 2)
@@ -74,6 +76,7 @@ class Mesh:
     bounds: tuple[tuple[float, float], tuple[float, float]]
     points: FloatArray
     A: FloatArray
+    wrong: FloatArray
     spread: FloatArray
     edges: IntArray
     sides: IntArray
@@ -106,6 +109,7 @@ class Mesh:
             bounds,
             points,
             inputs,
+            rounding_of_inputs(np.stack([origin, *(axes * np.abs(points).max(axis=0)[:, None])])),
             np.ones(4),
             np.stack([corner, (corner + 1) % 4], axis=1),
             np.tile([0, OUTSIDE], (4, 1)),

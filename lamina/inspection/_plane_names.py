@@ -94,7 +94,8 @@ def grouped(keys: Array) -> tuple[IntArray, int]:
     table[slot] = places
     last = table.take(slot)
     own = last == places
-    groups, n_groups = np.cumsum(own, dtype=np.int32).take(last) - 1, np.count_nonzero(own)
+    groups = np.cumsum(own, dtype=np.int32).take(last) - 1
+    n_groups = int(np.count_nonzero(own))
     lost = np.flatnonzero(keys.take(last) != keys)
     if lost.size:
         # An odd factor keeps unequal keys unequal.

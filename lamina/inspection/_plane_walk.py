@@ -52,7 +52,8 @@ def _cut(state: PlaneWalk, i: int, layer: RegionLayer, *, last: bool, count_only
     values = _values(mesh.A, mesh.below, layer)
     A, Z = values.A, values.Z
     mesh.A, mesh.below = A, layer  # the old array's memory may be that of the new one
-    scale, tolerance = layer.rounding(values.largest, i + 1)
+    rounding = layer.rounding(values.largest, mesh.wrong, i + 1)
+    scale, tolerance, mesh.wrong = rounding.scale, rounding.tolerance, rounding.above
     # No pre-activation is larger than its scale.
     if not np.isfinite(scale).all() or not len(scale):
         _refuse_overflow(A, i)

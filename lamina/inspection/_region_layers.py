@@ -26,6 +26,25 @@ from ._region_exact import proportional
 _UNIT_ROUNDING = 2.0**-53
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """How wrong the numbers of a layer can be.
+
+    Attributes
+    ----------
+    scale : ndarray of shape (c,)
+        How large the numbers are that each distance is a sum of, lost ones below included.
+    tolerance : ndarray of shape (c,)
+        How wrong each distance can be.
+    above : ndarray of shape (n,)
+        How wrong each activation can be.
+    """
+
+    scale: FloatArray
+    tolerance: FloatArray
+    above: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class RegionLayer:
     """One layer: its affine map, and where and how its units bend.
@@ -99,13 +118,18 @@ class RegionLayer:
         distances: FloatArray = A[..., self.cut_units] - self.cut_thresholds
         return distances
 
-    def rounding(self, largest: FloatArray, depth: int) -> tuple[FloatArray, FloatArray]:
-        """Return how large each cut's distance can be (c,), and how wrong, for inputs (n_in,)."""
-        with np.errstate(over="ignore"):
+    def rounding(self, largest: FloatArray, wrong: FloatArray, depth: int) -> Rounding:
+        """Return how wrong the layer can be for inputs (n_in,) so large and so wrong already."""
+        with np.errstate(over="ignore", invalid="ignore"):
             size = np.abs(self.W) @ largest + np.abs(self.b)
-        scale = size[self.cut_units] + np.abs(self.cut_thresholds)
-        # Sums of n terms lose at most n roundings; what comes from below is of the same kind.
-        return scale, 16 * (self.W.shape[1] + 8 * depth) * _UNIT_ROUNDING * scale
+            scale = size[self.cut_units] + np.abs(self.cut_thresholds)
+            # Sums of n terms lose at most n roundings. What comes from below is of the same kind,
+            # except where larger numbers cancelled there; such errors add up like random ones.
+            own = 16 * (self.W.shape[1] + 8 * depth) * _UNIT_ROUNDING
+            below = _norms(self.W, wrong)
+            tolerance = np.hypot(own * scale, below[self.cut_units])
+            above = np.hypot(own * size, below) * np.abs(self.slopes).max(axis=0)
+        return Rounding(tolerance / own, tolerance, above)
 
     def codes(self, on: Array) -> Array:
         """Return the code of each unit (..., n) from which cuts are passed (..., c)."""
@@ -135,6 +159,21 @@ class RegionLayer:
         units = np.arange(len(self.b))
         outputs: FloatArray = self.slopes[codes, units] * A + self.offsets[codes, units]
         return outputs
+
+
+def rounding_of_inputs(parts: FloatArray) -> FloatArray:
+    """Return how wrong inputs (D,) can be that are sums of numbers (k, D)."""
+    wrong: FloatArray = 16 * len(parts) * _UNIT_ROUNDING * np.abs(parts).sum(axis=0)
+    return wrong
+
+
+def _norms(W: FloatArray, factors: FloatArray) -> FloatArray:
+    """Return the norm of each row (m,) times the factors (n,), without overflow on the way."""
+    rows = np.where(W == 0, 0.0, np.abs(W) * factors)
+    largest = rows.max(axis=1, initial=0.0)
+    part = rows / np.where((largest > 0) & np.isfinite(largest), largest, 1.0)[:, None]
+    norms: FloatArray = largest * np.sqrt((part * part).sum(axis=1))
+    return norms
 
 
 def region_layers(net: Any) -> list[RegionLayer]:

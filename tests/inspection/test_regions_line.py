@@ -49,6 +49,19 @@ def test_the_sawtooth_bends_at_the_dyadic_points(depth):
     np.testing.assert_array_equal(result.values[:, 0, 0], np.arange(2**depth) % 2)
 
 
+@pytest.mark.parametrize("shift", range(-5, 6))
+def test_rounding_of_what_cancelled_below_is_not_forgotten(shift):
+    a, b = 1 / 3, 2 / 7
+    level = a * 999 + b * 999 - (a + b) * 1000 + shift * 2**-45
+    layers = [([[a, b]], [-(a + b) * 1000]), ([[1.0]], [-level])]
+    result = regions_on_line(network_of(layers, ["identity", "relu"]), [999, 999], [1001, 1001])
+    at, patterns = by_fractions(layers, ["identity", "relu"], [999, 999], [1001, 1001])
+    assert result.certain
+    assert result.n_regions == len(patterns)
+    np.testing.assert_allclose(result.breakpoints, [float(t) for t in at], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(result.patterns, np.array(patterns)[:, 1:])
+
+
 names = st.sampled_from(sorted(PIECES))
 
 

@@ -168,6 +168,16 @@ def test_lines_a_hair_apart_are_counted_as_they_are():
     assert compare_with_fractions(exact, ["relu", "identity"]).n_regions == 6
 
 
+@pytest.mark.parametrize("shift", range(-5, 6))
+def test_rounding_of_what_cancelled_below_is_not_forgotten(shift):
+    # Sums of 600 leave 0.6 at most in the window, wrong by as much as 600 can be; the next
+    # layer's line misses a corner by as little as that, on one side or the other.
+    a, b = 1 / 3, 2 / 7
+    level = a * 999 + b * 999 - (a + b) * 1000 + shift * 2**-45
+    layers = [([[a, b]], [-(a + b) * 1000]), ([[1.0], [-1.0]], [-level, 0.0])]
+    compare_with_fractions(layers, ["identity", "relu"], 999, 1001)
+
+
 def test_what_cannot_be_decided_is_said(monkeypatch):
     monkeypatch.setattr("lamina.inspection._region_exact.ALLOWANCE", 0)
     layers = [([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [-0.1, -0.2, -0.3]), ([[1.0] * 3], [0.0])]
