@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.search`` tries 48 candidates on five folds of scikit-learn's digits, 50
 epochs of batches of 64, as GridSearchCV does over scikit-learn's MLP on all cores; once with
-every candidate trained to its end and once with successive halving. Then ``--large`` candidates
+every candidate trained to its end and once with successive halving from three epochs on, in
+float32 where nothing else is said. Then ``--large`` candidates
 on a table given by ``--table``, or on digits, with the memory it took and how true the progress
 was. ``--spot-checks`` compares candidates with `cross_val_score` on each alone.
 """
@@ -70,6 +71,7 @@ def stacked(X: np.ndarray, y: np.ndarray, epochs: int, **settings: Any) -> Run:
         cv=5,
         refit=False,
         random_state=0,
+        n_jobs=usable_cores(),
         **settings,
     )
     start = time.perf_counter()
@@ -84,10 +86,9 @@ def compare(epochs: int, repeats: int) -> None:
     narrow = X.astype(np.float32)
     ways = {
         "GridSearchCV, scikit-learn": lambda: grid_search(X, y, epochs),
-        "StackedSearchCV": lambda: stacked(X, y, epochs, factor=None),
-        "StackedSearchCV, float32": lambda: stacked(narrow, y, epochs, factor=None),
-        "StackedSearchCV, halving": lambda: stacked(X, y, epochs),
-        "StackedSearchCV, halving, float32": lambda: stacked(narrow, y, epochs),
+        "StackedSearchCV, float64": lambda: stacked(X, y, epochs, factor=None),
+        "StackedSearchCV": lambda: stacked(narrow, y, epochs, factor=None),
+        "StackedSearchCV, halving": lambda: stacked(narrow, y, epochs, min_epochs=3),
     }
     runs: dict[str, list[Run]] = {name: [] for name in ways}
     for _ in range(repeats):

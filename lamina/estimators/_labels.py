@@ -80,10 +80,11 @@ def learn_labels(y: Any) -> Labels:
     ValueError
         If ``y`` holds no class labels; the sentences are scikit-learn's.
     """
-    check_classification_targets(y)
-    if "multioutput" in type_of_target(y, input_name="y"):
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass", "multilabel-indicator"):
+        check_classification_targets(y)
         raise ValueError("Multioutput target data is not supported with label binarization")
-    multilabel = is_multilabel(y)
+    multilabel = kind == "multilabel-indicator"
     return Labels(np.asarray(unique_labels(y)), multilabel, multilabel and sp.issparse(y))
 
 

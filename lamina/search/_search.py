@@ -59,7 +59,8 @@ class StackedSearchCV(BaseStackedSearch):
         Most seconds for the search; shards that run are finished. Fits on all rows follow.
     n_jobs : int or None, default=None
         Shards that run at a time in processes of their own, by joblib's backend of the moment.
-        None is one, which already uses all cores, a member on each.
+        None is one in this process, which trains on all cores, a member on each; with small
+        networks as many processes as cores are faster, since they prepare and score, too.
     random_state : int, RandomState instance or None, default=None
         Seed of the candidates; also of an estimator whose own ``random_state`` is None.
     verbose : int, default=0

@@ -145,7 +145,7 @@ class Training:
             self._go_on(run, place, task.index, state.unfinished)
 
     def _go_on(self, run: GroupRun, place: int, i: int, before: Unfinished) -> None:
-        """Enter what a member knew when it was stopped."""
+        """Enter what a member knew when it paused."""
         ledger = self.ledger
         ledger.best[i], ledger.best_epoch[i] = before.best, before.best_epoch
         ledger.idle[i], ledger.n_epochs[i] = before.idle, before.n_epochs
@@ -176,7 +176,8 @@ class Training:
                 continue
             if going[0].backend == "cpu":
                 report = partial(self._report, i) if self.callbacks else None
-                stop = Pool(going, n_threads, self.history, self._save_if_due, report).run()
+                save = None if self.checkpoint is None else self._save_if_due
+                stop = Pool(going, n_threads, self.history, save, report).run()
             else:
                 stop = self._train_group(i, going[0])
             if stop:
@@ -288,8 +289,9 @@ class Training:
         )
 
     def _unfinished(self, run: GroupRun, place: int, i: int) -> Unfinished | None:
-        """Return what a member that was stopped must remember; L-BFGS cannot go on."""
-        if self.ledger.status[i] != STOPPED or isinstance(run.optimizer, LBFGS):
+        """Return what a member that paused must remember; L-BFGS does not pause."""
+        paused = self.ledger.pause_at is not None and self.ledger.status[i] == STOPPED
+        if not paused or isinstance(run.optimizer, LBFGS):
             return None
         kept = run.keeps_best[place] and np.isfinite(self.ledger.best[i])
         shapes = run.group.tasks[place].shapes

@@ -17,6 +17,7 @@ import torch
 
 from ._extension import native
 from ._ledger import History
+from ._quick import quick_epochs, run_quick
 from ._run import GroupRun
 from ._steps import enter_epoch, run_epoch
 
@@ -32,7 +33,7 @@ class Pool:
         Most workers.
     history : History
         Where epochs are entered.
-    save_if_due : callable
+    save_if_due : callable or None
         Saves a checkpoint if it is time; called while nothing that is saved changes.
     report : callable or None
         Called in the caller's thread, after each epoch, with the runs that ran; True stops all.
@@ -43,13 +44,14 @@ class Pool:
         runs: Sequence[GroupRun],
         n_threads: int,
         history: History,
-        save_if_due: Callable[[], None],
+        save_if_due: Callable[[], None] | None,
         report: Callable[[Sequence[GroupRun]], bool] | None,
     ) -> None:
         # The longest first, so that the workers end together.
         self._runs = sorted(runs, key=_work, reverse=True)
         self._n_threads = min(n_threads, len(runs))
         self._history, self._save_if_due, self._report = history, save_if_due, report
+        self._unwatched = report is None and save_if_due is None
         self._lock = threading.Lock()
         module = native()
         assert module is not None
@@ -63,7 +65,8 @@ class Pool:
             while not stopped and (going := [run for run in self._runs if run.running]):
                 self._turn(workers, going)
                 stopped = self._report is not None and self._report(going)
-                self._save_if_due()
+                if self._save_if_due is not None:
+                    self._save_if_due()
         finally:
             self._end(workers)
         return stopped
@@ -94,15 +97,24 @@ class Pool:
             run.stop = self._stop
             run.activate()
         while run.running:
+            if self._unwatched and (n := quick_epochs(run)) > 1:
+                rows = run_quick(run, n)
+                with self._lock:
+                    self._history.add(rows or {})
+                if self._stop.is_set():
+                    return
             figures = run_epoch(run)
             if self._stop.is_set():
                 return
             with self._lock:
                 enter_epoch(run, self._history, figures)
+                if self._unwatched and run.running:
+                    continue
                 run.sync()
                 if self._report is not None:
                     break
-                self._save_if_due()
+                if self._save_if_due is not None:
+                    self._save_if_due()
         if not run.running:
             run.release()
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Unfinished:
-    """What a member that was stopped before its end must remember to go on as if it was not.
+    """What a member that paused must remember to go on as if it had not.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class MemberState:
     lr_scale : float
         What the adaptive schedule has made of the learning rate.
     unfinished : Unfinished or None
-        Of a member that was stopped: then the training goes on where it stood. None, of one
-        that came to its end: then a new training begins from its weights and moments.
+        Of a member that ``pause_at`` stopped: then its training goes on where it stood. None:
+        then a new training begins from its weights and moments.
     """
 
     parameters: list[FloatArray]
@@ -106,8 +106,8 @@ class StackResult:
         The trained networks: of the best epoch where that was kept, else of the last.
     status : list of str
         "converged" (patience ran out, or L-BFGS found the minimum), "epochs" (all epochs
-        done), "stopped" (by a callback, by ``pause_at`` or by Ctrl-C) or "diverged" (loss or weights were no
-        longer finite; the network is the one before).
+        done), "stopped" (by a callback, by ``pause_at`` or by Ctrl-C) or "diverged" (loss or
+        weights were no longer finite; the network is the one before).
     best_epoch, n_epochs : list of int
         Epoch of the best monitored value, and epochs run.
     states : list of MemberState

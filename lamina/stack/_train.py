@@ -68,9 +68,9 @@ def train(
     callbacks : sequence of callables
         Called with an `EpochReport` after each epoch of a group; True stops all training.
     states : sequence of MemberState or None, optional
-        States of an earlier result, to go on with its moments and counters. A member that was
-        stopped goes on as if it had not been; of one that had come to its end, a new training
-        begins.
+        States of an earlier result, to go on with its moments and counters: a new training
+        begins there, except that a member which ``pause_at`` had stopped goes on as if it had
+        not been.
     pause_at : int or None, default=None
         Epochs, those of a training that goes on included, after which members that have not
         come to their end are stopped. L-BFGS does not pause.
