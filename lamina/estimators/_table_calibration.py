@@ -31,8 +31,7 @@ def tempered(
               \big(a_k(x_n) e^{-t}\big) + \frac{t^2}{2 s^2}
 
     The mean over K of them is less sure than each, and needs :math:`T = T_1^{1/K}`: by
-    measurement, one network gains one percent of its log loss, two or four gain half a percent,
-    and eight are right as they are.
+    measurement, one network gains one percent of its log loss, two or four gain half a percent.
 
     Without held-out rows, or with label noise, T is 1.
     """
