@@ -169,22 +169,23 @@ def rounding_of_inputs(parts: FloatArray) -> FloatArray:
 
 def _norms(W: FloatArray, factors: FloatArray) -> FloatArray:
     """Return the norm of each row (m,) times the factors (n,), without overflow on the way."""
-    rows = np.where(W == 0, 0.0, np.abs(W) * factors)
+    # Nothing times what has overflowed is nothing.
+    rows = np.abs(W) * np.minimum(factors, np.finfo(np.float64).max)
     largest = rows.max(axis=1, initial=0.0)
-    part = rows / np.where((largest > 0) & np.isfinite(largest), largest, 1.0)[:, None]
-    norms: FloatArray = largest * np.sqrt((part * part).sum(axis=1))
+    rows /= np.where((largest > 0) & np.isfinite(largest), largest, 1.0)[:, None]
+    norms: FloatArray = largest * np.sqrt(np.einsum("ij,ij->i", rows, rows))
     return norms
 
 
 def region_layers(net: Any) -> list[RegionLayer]:
     """Return the layers of a network, or say which activation is curved."""
-    network = as_network(net)
-    pairs = network.layers()
+    network = as_network(net)  # a copy, whose memory the arrays keep
+    parts = zip(
+        network.weights, network.biases, network.activations, network.slopes, strict=True
+    )  # fmt: skip
     return [
-        _layer(i, W, b, activation, None if slope is None else slope.detach())
-        for i, ((W, b), activation, slope) in enumerate(
-            zip(pairs, network.activations, network.slopes, strict=True)
-        )
+        _layer(i, W.numpy(), b.numpy(), activation, slope)
+        for i, (W, b, activation, slope) in enumerate(parts)
     ]
 
 
@@ -201,8 +202,7 @@ def _layer(
             f"is curved and has no linear regions. Its straight relative is {near!r}."
         )
     units = _units(activation, len(b)) if slope is None else _read_units(activation, slope)
-    # The network that region_layers made is a copy already, in float64.
-    return RegionLayer(np.asarray(W, np.float64), np.asarray(b, np.float64), thresholds, *units)
+    return RegionLayer(W, b, thresholds, *units)
 
 
 _Units: TypeAlias = tuple[FloatArray, FloatArray, IntArray, FloatArray, bool, bool]
