@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         MLPRegressor,
         TableClassifier,
         TableRegressor,
+        TransferClassifier,
+        TransferRegressor,
         load,
         save,
     )
@@ -61,6 +63,8 @@ _HOMES = {
     "StackedSearchCV": "lamina.search",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
+    "TransferClassifier": "lamina.estimators",
+    "TransferRegressor": "lamina.estimators",
     "load": "lamina.estimators",
     "save": "lamina.estimators",
 }
@@ -88,6 +92,8 @@ __all__ = [
     "StackedSearchCV",
     "TableClassifier",
     "TableRegressor",
+    "TransferClassifier",
+    "TransferRegressor",
     "__version__",
     "datasets",
     "distributions",

@@ -9,6 +9,10 @@ from ._persistence import load, save
 from ._regressor import MLPRegressor
 from ._table_classifier import TableClassifier
 from ._table_regressor import TableRegressor
+from ._transfer_classifier import TransferClassifier
+from ._transfer_regressor import TransferRegressor
+from ._transfer_report import TransferResult
+from ._trunk import Trunk
 
 __all__ = [
     "ContrastiveEncoder",
@@ -19,6 +23,10 @@ __all__ = [
     "MixtureDensityRegressor",
     "TableClassifier",
     "TableRegressor",
+    "TransferClassifier",
+    "TransferRegressor",
+    "TransferResult",
+    "Trunk",
     "load",
     "save",
 ]

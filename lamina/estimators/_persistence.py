@@ -28,6 +28,9 @@ KINDS = {
     "DenoisingEncoder": "lamina.estimators",
     "TableClassifier": "lamina.estimators",
     "TableRegressor": "lamina.estimators",
+    "TransferClassifier": "lamina.estimators",
+    "TransferRegressor": "lamina.estimators",
+    "Trunk": "lamina.estimators",
 }
 """Name of each class that can be saved, and the room it is public in. No other name is ever
 imported on behalf of a file."""

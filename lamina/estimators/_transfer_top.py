@@ -1,0 +1,104 @@
+"""The network that a transfer trains on frozen features, with weights to begin with."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+
+from lamina._typing import FloatArray
+from lamina.nn import Network
+
+from ._begun import Preparation
+from ._classifier import MLPClassifier
+from ._mlp import BaseMLP
+from ._regressor import MLPRegressor
+
+GivenLayer: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray | None]"
+"""Weights (out, in), biases (out,) and the learnt slopes, if any, of one layer."""
+
+
+class _Started(BaseMLP):
+    """A perceptron whose members begin with given layers instead of drawn ones."""
+
+    _runs_its_course: ClassVar[bool] = True
+    _starts: Sequence[Sequence[GivenLayer | None]] | None = None
+
+    def begin_with(self, starts: Sequence[Sequence[GivenLayer | None]]) -> Self:
+        """Set what each member begins with: a layer, or None for a drawn one."""
+        self._starts = starts
+        return self
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
+    ) -> Preparation:
+        fit = super()._prepare(X, y, sample_weight, incremental=incremental, classes=classes)
+        if self._starts is None:
+            return fit
+        members = [
+            dataclasses.replace(member, init=replaced(member.init, given))
+            for member, given in zip(fit.plan.members, self._starts, strict=True)
+        ]
+        return dataclasses.replace(fit, plan=dataclasses.replace(fit.plan, members=members))
+
+
+class TopClassifier(_Started, MLPClassifier):
+    """The upper part of a classifier."""
+
+
+class TopRegressor(_Started, MLPRegressor):
+    """The upper part of a regressor."""
+
+
+def replaced(network: Any, given: Sequence[GivenLayer | None]) -> Network:
+    """Return the network with the given layers in the place of its own."""
+    layers, slopes = [], []
+    for own, slope, other in zip(network.layers(), network.slopes, given, strict=True):
+        layers.append(own if other is None else other[:2])
+        slopes.append(slope if other is None or other[2] is None else other[2])
+    return Network.from_arrays(
+        layers,
+        network.activations[:-1] or "identity",
+        slopes=[None if slope is None else _array(slope) for slope in slopes],
+        dtype=str(network.dtype).removeprefix("torch."),  # type: ignore[arg-type]
+    )
+
+
+def given_layers(network: Network | None) -> list[GivenLayer]:
+    """Return the layers of a network, none where there is no network."""
+    if network is None:
+        return []
+    slopes = [None if slope is None else _array(slope) for slope in network.slopes]
+    return [(W, b, slope) for (W, b), slope in zip(network.layers(), slopes, strict=True)]
+
+
+def unscaled(
+    layers: Sequence[GivenLayer], centre: FloatArray, scale: FloatArray
+) -> list[GivenLayer]:
+    """Return layers that take h where the given ones take (h - centre)/scale."""
+    (W, b, slope), *rest = layers
+    wide = np.asarray(W, dtype=np.float64) / scale
+    return [(wide, b - wide @ centre, slope), *rest]
+
+
+def composed(
+    body: Network | None, layers: Sequence[GivenLayer], like: Network, dtype: str
+) -> Network:
+    """Return the body with layers upon it; ``like`` has the activations of these."""
+    before = () if body is None else body.activations
+    whole = [*given_layers(body), *layers]
+    return Network.from_arrays(
+        [(W, b) for W, b, _ in whole],
+        [*before, *like.activations[:-1]] or "identity",
+        slopes=[slope for _, _, slope in whole],
+        dtype=dtype,  # type: ignore[arg-type]
+    )
+
+
+def _array(values: Any) -> FloatArray:
+    array: FloatArray = (
+        values.detach().cpu().numpy() if getattr(values, "detach", None) else np.asarray(values)
+    )
+    return array
