@@ -23,6 +23,7 @@ from ._inspect import inspect
 from ._options import Flag, UsageError
 from ._output import complain, console, warnings_as_sentences
 from ._predict import predict
+from ._search import search
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 """How the command ends: well, without a result, not understood, or by Ctrl-C."""
@@ -51,6 +52,7 @@ app = App(
 app.command(fit)
 app.command(predict)
 app.command(evaluate)
+app.command(search)
 app.command(inspect)
 app.command(demo)
 app.command(experiments)

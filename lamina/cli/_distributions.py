@@ -21,7 +21,7 @@ def distribution_of(model: Any, X: pd.DataFrame, y: pd.Series[Any]) -> Told | st
 
     from lamina.inspection import coverage, pit, scores
 
-    if model.metric == "mae":
+    if getattr(model, "metric", None) == "mae":
         return "A model of the absolute error predicts no distribution."
     dist = model.predict_dist(X)
     observed = np.asarray(y, dtype=np.float64)

@@ -39,7 +39,7 @@ def evaluate(
     Parameters
     ----------
     model : Path
-        Folder that lamina fit wrote.
+        Folder that lamina fit or lamina search wrote.
     data : Path
         CSV, TSV or Parquet file.
     target : str

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lamina._errors import DataError, ParameterError
 
+from ._models import members_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -67,6 +69,14 @@ def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
     from lamina import Network, load
 
     model = load(path)
+    n_members = len(members_of(model))
+    if n_members > 1:
+        raise ParameterError(
+            f"lamina inspect takes one model apart. Got {str(path)!r}, an ensemble of {n_members} "
+            "whose networks may see other columns. Search with --ensemble 0, or save one of "
+            "lamina.load(path).estimators_."
+        )
+    (model,) = members_of(model)
     networks = [model] if isinstance(model, Network) else list(model.networks_)
     kind = type(model).__name__
     if data is None:
@@ -95,8 +105,10 @@ def _matrix(model: Any, rows: pd.DataFrame, n_inputs: int) -> FloatArray:
     import numpy as np
 
     from lamina import MixtureDensityRegressor, TableClassifier, TableRegressor
+    from lamina.search import EncodedClassifier, EncodedRegressor
 
-    if isinstance(model, (TableClassifier, TableRegressor)):
+    encoded_by = (TableClassifier, TableRegressor, EncodedClassifier, EncodedRegressor)
+    if isinstance(model, encoded_by):
         encoded: FloatArray = np.asarray(model.encoder_.transform(rows), dtype=np.float64)
         return encoded
     names = getattr(model, "feature_names_in_", None)

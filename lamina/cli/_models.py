@@ -12,23 +12,34 @@ if TYPE_CHECKING:
 
 
 def load_table_model(path: Path) -> Any:
-    """Return the model of a folder that ``lamina fit`` wrote."""
+    """Return the model of a folder that ``lamina fit`` or ``lamina search`` wrote."""
     from lamina import TableClassifier, TableRegressor, load
+    from lamina.search import EncodedClassifier, EncodedRegressor
 
     model = load(path)
-    if isinstance(model, (TableClassifier, TableRegressor)):
+    front = members_of(model)[0]
+    if isinstance(front, (TableClassifier, TableRegressor, EncodedClassifier, EncodedRegressor)):
         return model
     raise FileError(
-        f"The model must be one that lamina fit wrote. Got {str(path)!r}, which holds a "
-        f"{type(model).__name__}. Use it from Python: lamina.load."
+        f"The model must be one that lamina fit or lamina search wrote. Got {str(path)!r}, which "
+        f"holds a {type(model).__name__}. Use it from Python: lamina.load."
     )
+
+
+def members_of(model: Any) -> list[Any]:
+    """Return the models of a searched ensemble, or the one model."""
+    from lamina.search import StackedEnsembleClassifier, StackedEnsembleRegressor
+
+    if isinstance(model, (StackedEnsembleClassifier, StackedEnsembleRegressor)):
+        return list(model.estimators_)
+    return [model]
 
 
 def is_classifier(model: Any) -> bool:
     """Tell whether a model answers with classes."""
-    from lamina import TableClassifier
+    from sklearn.base import is_classifier
 
-    return isinstance(model, TableClassifier)
+    return bool(is_classifier(model))
 
 
 def target_of(model: Any, path: Path) -> str:

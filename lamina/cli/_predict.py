@@ -58,7 +58,7 @@ def predict(
     Parameters
     ----------
     model : Path
-        Folder that lamina fit wrote.
+        Folder that lamina fit or lamina search wrote.
     data : Path
         CSV, TSV or Parquet file with the columns that the model was fitted on, in any order.
     output : Path

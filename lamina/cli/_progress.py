@@ -100,7 +100,7 @@ def watched(model: Any, watch: Watch) -> Iterator[None]:
     model.set_callbacks(watch)
 
     def first(signal_number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, _quit)
+        signal.signal(signal.SIGINT, quit_at_once)
         watch.interrupt()
 
     if threading.current_thread() is not threading.main_thread():
@@ -113,7 +113,7 @@ def watched(model: Any, watch: Watch) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _quit(signal_number: int, frame: FrameType | None) -> NoReturn:
+def quit_at_once(signal_number: int, frame: FrameType | None) -> NoReturn:
     """End the process, also where a KeyboardInterrupt would be taken for a wish to stop."""
     raise SystemExit(QUIT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ def _axis(title: str, values: list[Any], *, plain: bool = False) -> _Axis | None
         return None
     if not all(_is_number(value) for value in values):
         labels = [_text(value) for value in values]
-        levels = sorted(set(labels))
+        levels = sorted(set(labels), key=_naturally)
         place = {label: i / max(1, len(levels) - 1) for i, label in enumerate(levels)}
         return _Axis(title, np.array([place[x] for x in labels]), [(place[x], x) for x in levels])
     numbers = np.asarray(values, dtype=np.float64)
@@ -117,6 +118,12 @@ def _axis(title: str, values: list[Any], *, plain: bool = False) -> _Axis | None
 def _is_number(value: Any) -> bool:
     numbers = (int, float, np.integer, np.floating)
     return isinstance(value, numbers) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _naturally(label: str) -> list[tuple[bool, int, str]]:
+    """Return a key by which 64-32 comes before 128."""
+    parts = re.findall(r"\d+|\D+", label)
+    return [(p.isdigit(), int(p) if p.isdigit() else 0, p) for p in parts]
 
 
 def _text(value: Any) -> str:

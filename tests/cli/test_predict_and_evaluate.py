@@ -143,7 +143,8 @@ def test_a_model_of_another_kind_is_refused(run, files, tmp_path):
     done = run("predict", tmp_path / "net", files.houses)
     assert done.status == 1
     assert done.err == (
-        f"Error: The model must be one that lamina fit wrote. Got {str(tmp_path / 'net')!r}, "
+        "Error: The model must be one that lamina fit or lamina search wrote. "
+        f"Got {str(tmp_path / 'net')!r}, "
         "which holds a Network. Use it from Python: lamina.load.\n"
     )
 
