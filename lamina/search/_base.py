@@ -23,7 +23,7 @@ from lamina._typing import FloatArray
 
 from ._candidates import Candidate, Problem, Schedule
 from ._choice import choose_votes
-from ._door import classes_of, folds_of, score_names, seeded, weight_of
+from ._door import classes_of, folds_of, plain_target, score_names, seeded, weight_of
 from ._ensemble import StackedEnsembleClassifier, StackedEnsembleRegressor
 from ._fingerprint import described, fingerprint
 from ._ledger import Ledger, open_ledger
@@ -72,6 +72,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         X, y = indexable(X, y)
         if y is None:
             raise DataError("y must be given: a search needs something to predict. Got None.")
+        y = plain_target(y)
         params = _check_method_params(X, params=params)
         routed = self._get_routed_params_for_fit(params)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))

@@ -38,6 +38,15 @@ def folds_of(splits: Iterable[tuple[Any, Any]], n_samples: int) -> list[tuple[In
     return folds
 
 
+def plain_target(y: Any) -> Any:
+    """Return numbers that came as objects as numbers, which scikit-learn's scores ask for."""
+    if isinstance(y, np.ndarray) and y.dtype == object:
+        plain = np.array(y.tolist())
+        if plain.shape == y.shape and plain.dtype.kind in "biuf":
+            return plain
+    return y
+
+
 def weight_of(estimator: BaseEstimator, fit_params: Mapping[str, Any]) -> Any:
     """Return the weights of the rows for the network; nothing else can be given to its fit."""
     names = {"sample_weight"}

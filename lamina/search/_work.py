@@ -17,6 +17,7 @@ from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _num_samples
 
 from lamina._errors import DivergedError, DivergedWarning
 from lamina._typing import Array, FloatArray, IntArray
@@ -263,7 +264,7 @@ def _scores(model: Any, X: Any, y: Any, job: Job, rows: IntArray) -> dict[str, f
 def _predictions(model: Any, X: Any, classes: Array | None) -> FloatArray:
     """Return (n, K): probabilities of all classes, or the predicted targets."""
     if not is_classifier(model):
-        return np.asarray(model.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+        return np.asarray(model.predict(X), dtype=np.float64).reshape(_num_samples(X), -1)
     proba: FloatArray = np.asarray(model.predict_proba(X), dtype=np.float64)
     if classes is None or len(classes) == proba.shape[1]:
         return proba
