@@ -48,6 +48,7 @@ app = App(
     help_format="plaintext",
     help_formatter=DefaultFormatter(panel_spec=PanelSpec(box=SIMPLE_HEAD, padding=0)),
     help_epilogue="Try it without data of your own: lamina demo",
+    suppress_keyboard_interrupt=False,
 )
 app.command(fit)
 app.command(predict)
@@ -57,6 +58,7 @@ app.command(inspect)
 app.command(demo)
 app.command(experiments)
 app.command(doctor)
+app.meta.suppress_keyboard_interrupt = False
 app.meta.group_parameters = Group("Everywhere", sort_key=99)
 
 

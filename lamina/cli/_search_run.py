@@ -126,7 +126,7 @@ def _search(
     pipeline = pipeline_for(
         len(y), classes=classes, categorical=options.categorical, seed=seed, device=options.device
     )
-    space = default_space(metric)
+    space = default_space(metric, pipeline)
     if options.space is not None:
         space |= space_of_file(options.space, pipeline)
     splitter = StratifiedKFold if classes else KFold

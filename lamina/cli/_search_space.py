@@ -50,9 +50,14 @@ def pipeline_for(
     return Pipeline([(TABLE, encoder), (NETWORK, network)])
 
 
-def default_space(metric: str) -> dict[str, Any]:
-    """Return what each parameter may be, where nothing else is asked for."""
+def default_space(metric: str, pipeline: Pipeline) -> dict[str, Any]:
+    """Return what each parameter may be, where nothing else is asked for.
+
+    Probabilities are soon too sure of themselves, so that some candidates for classes train for
+    a third of the epochs.
+    """
     from scipy.stats import loguniform
+    from sklearn.base import is_classifier
 
     space = {
         "hidden_layer_sizes": [
@@ -64,6 +69,9 @@ def default_space(metric: str) -> dict[str, Any]:
         "weight_decay": loguniform(1e-3, 1.0),
         "dropout": [0.0, 0.1, 0.25, 0.5],
     }
+    if is_classifier(pipeline):
+        most = pipeline.named_steps[NETWORK].max_iter
+        space["max_iter"] = [max(1, most // 3), most]
     if metric == "nll":
         space["loss"] = ["normal", "heteroscedastic", "mixture"]
     embeddings = {f"{TABLE}__numeric_embedding": ["piecewise_linear", "periodic", "none"]}

@@ -135,7 +135,8 @@ class BaseEncoded(BaseEstimator):  # type: ignore[misc]
         -------
         predictions : ndarray of shape (n_samples,)
         """
-        predictions: Array = self.estimator_.predict(self._matrix(X))
+        matrix = self._matrix(X)
+        predictions: Array = self.estimator_.predict(matrix)
         return predictions
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -255,7 +256,8 @@ class EncodedClassifier(ClassifierMixin, BaseEncoded):  # type: ignore[misc]
         proba : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        proba: FloatArray = self.estimator_.predict_proba(self._matrix(X))
+        matrix = self._matrix(X)
+        proba: FloatArray = self.estimator_.predict_proba(matrix)
         return proba
 
 
@@ -315,7 +317,8 @@ class EncodedRegressor(RegressorMixin, BaseEncoded):  # type: ignore[misc]
         Predictive
             A distribution for each row, in the units of y.
         """
-        dist: Predictive = self.estimator_.predict_dist(self._matrix(X))
+        matrix = self._matrix(X)
+        dist: Predictive = self.estimator_.predict_dist(matrix)
         return dist
 
     def predict_interval(self, X: Any, level: float = 0.9) -> FloatArray:

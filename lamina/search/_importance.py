@@ -20,7 +20,7 @@ from lamina._typing import FloatArray, IntArray
 FEWEST = 10
 """Candidates with a score without which nothing can be said."""
 
-_TREES, _REPEATS, _FOLDS = 200, 10, 5
+_TREES, _REPEATS, _FOLDS = 100, 10, 5
 
 
 @dataclass(frozen=True)
