@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -53,6 +53,12 @@ BATCHES, SMALLEST_BATCH = 8, 8
 SOME_EPOCHS = 10
 """Epochs of the first rung where the estimator has no number of epochs."""
 
+OF_A_CHOICE = (
+    *("best_index_", "best_score_", "best_params_", "best_estimator_", "refit_time_"),
+    *("feature_names_in_", "oof_predictions_", "ensemble_", "ensemble_score_"),
+)
+"""Attributes that some searches do not set."""
+
 
 class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
     """What `StackedSearchCV` does; that class has its parameters and tells what they mean."""
@@ -78,7 +84,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = folds_of(cv.split(X, y, **routed.splitter.split), _num_samples(X))
         self._checked_cv_orig, self.n_splits_ = cv, len(folds)
-        weight = weight_of(self.estimator, routed.estimator.fit)
+        weight = weight_of(self.estimator, routed.estimator.fit, _num_samples(X))
         problem = Problem(X, y, folds, weight, routed.scorer.score)
 
         names = score_names(scorers)
@@ -104,7 +110,14 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         if self.min_epochs != "auto":
             check_integer("min_epochs, if not 'auto',", self.min_epochs, 1)
         check_integer("ensemble_size", self.ensemble_size, 0)
-        check_integer("verbose", self.verbose, 0)
+        check_integer("verbose", 1 if self.verbose is True else self.verbose, 0)
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise ParameterError(
+                f"n_jobs must be None or an integer other than 0. Got {shown(self.n_jobs)}."
+            )
+        seed = self.random_state
+        if not (seed is None or isinstance(seed, np.random.RandomState)):
+            check_integer("random_state, if not None or a RandomState,", seed, 0)
         if self.time_limit is not None:
             check_real("time_limit", self.time_limit, 0.0, open_minimum=True)
         if self.error_score != "raise" and not isinstance(self.error_score, Real):
@@ -126,6 +139,8 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             seed = int(np.random.SeedSequence().generate_state(1)[0]) % 2**31
         elif not isinstance(given, (int, np.integer)):
             given = seed = int(check_random_state(given).randint(2**31 - 1))
+        if self.storage is None:
+            return open_ledger(None, "", int(seed), {})
         mark = fingerprint(
             {
                 "version": lamina.__version__,
@@ -235,6 +250,9 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         self, rounds: Rounds, problem: Problem, asked: Sequence[str], refit_metric: str
     ) -> None:
         """Set the attributes that tell what was found."""
+        for name in OF_A_CHOICE:  # of an earlier fit, which this one may not set again
+            if name in vars(self):
+                delattr(self, name)
         candidates = rounds.candidates
         missing = np.nan if self.error_score == "raise" else float(self.error_score)
         names = all_score_names(candidates, asked)
@@ -305,3 +323,8 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         kind = StackedEnsembleClassifier if classifier else StackedEnsembleRegressor
         self.ensemble_ = kind(models, [votes[number] for number in chosen])
         self.ensemble_.fit(problem.X, problem.y, problem.weight)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle keeps: all but the listener, which belongs to this process."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_listen"}

@@ -11,7 +11,7 @@ import numpy as np
 
 from lamina._typing import IntArray
 
-from ._outcome import Outcome
+from ._outcome import LOST, Outcome
 from ._work import Parameters
 
 
@@ -109,6 +109,9 @@ class Candidate:
 
 
 def mean_score(outcomes: Iterable[Outcome], metric: str) -> float:
-    """Return the mean of a score over folds; NaN if there is none."""
+    """Return the mean of a score over folds; NaN if there is none, or if a fit failed."""
+    outcomes = list(outcomes)
+    if any(outcome.end in LOST for outcome in outcomes):
+        return math.nan  # the number that stands for its score must not make it win
     scores = [outcome.scores.get(metric, math.nan) for outcome in outcomes]
     return float(np.mean(scores)) if scores else math.nan

@@ -11,22 +11,18 @@ from sklearn.metrics._scorer import _MultimetricScorer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
+from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, IntArray
 
 from ._space import Space
-from ._together import last_step
 
 
 def folds_of(splits: Iterable[tuple[Any, Any]], n_samples: int) -> list[tuple[IntArray, IntArray]]:
     """Return training and held-out rows of each fold as row numbers."""
     folds: list[tuple[IntArray, IntArray]] = []
     for parts in splits:
-        rows, held_out = (np.asarray(part) for part in parts)
-        rows, held_out = (
-            np.flatnonzero(part) if part.dtype == bool else part.astype(np.int64)
-            for part in (rows, held_out)
-        )
+        rows, held_out = (_row_numbers(part, n_samples, len(folds)) for part in parts)
         if not len(rows) or not len(held_out):
             raise DataError(
                 f"cv must give each fold rows for training and rows to hold out. Got "
@@ -38,6 +34,21 @@ def folds_of(splits: Iterable[tuple[Any, Any]], n_samples: int) -> list[tuple[In
     return folds
 
 
+def _row_numbers(part: Any, n_samples: int, fold: int) -> IntArray:
+    """Return row numbers of a fold from row numbers or from a mask of all rows."""
+    rows = np.asarray(part)
+    if rows.dtype == bool and rows.shape == (n_samples,):
+        return np.flatnonzero(rows)
+    numbers = rows.astype(np.int64) if rows.dtype.kind in "iuf" else np.full(1, -1)
+    whole = (rows.ndim == 1 and np.array_equal(numbers, rows)) or rows.size == 0
+    if not whole or (numbers.size and not 0 <= numbers.min() <= numbers.max() < n_samples):
+        raise DataError(
+            f"cv must give row numbers from 0 to {n_samples - 1}, or masks of {n_samples} rows. "
+            f"Got {shown(part)} in fold {fold}."
+        )
+    return numbers if rows.size else np.zeros(0, dtype=np.int64)
+
+
 def plain_target(y: Any) -> Any:
     """Return numbers that came as objects as numbers, which scikit-learn's scores ask for."""
     if isinstance(y, np.ndarray) and y.dtype == object:
@@ -47,7 +58,7 @@ def plain_target(y: Any) -> Any:
     return y
 
 
-def weight_of(estimator: BaseEstimator, fit_params: Mapping[str, Any]) -> Any:
+def weight_of(estimator: BaseEstimator, fit_params: Mapping[str, Any], n_samples: int) -> Any:
     """Return the weights of the rows for the network; nothing else can be given to its fit."""
     names = {"sample_weight"}
     if isinstance(estimator, Pipeline):
@@ -57,7 +68,13 @@ def weight_of(estimator: BaseEstimator, fit_params: Mapping[str, Any]) -> Any:
             raise ParameterError(
                 f"fit takes {sorted(names)[0]} and groups, besides X and y. Got {name!r}."
             )
-    return next(iter(fit_params.values()), None)
+    weight = next(iter(fit_params.values()), None)
+    if weight is None or np.shape(weight) == (n_samples,):
+        return weight
+    raise DataError(
+        f"sample_weight must hold one number for each of {n_samples} rows. Got shape "
+        f"{np.shape(weight)}."
+    )
 
 
 def score_names(scorers: Any) -> list[str]:
@@ -76,13 +93,12 @@ def classes_of(estimator: BaseEstimator, y: Any) -> Array | None:
 
 
 def seeded(estimator: BaseEstimator, space: Space, seed: int) -> BaseEstimator:
-    """Return the estimator with a seed, where it has none, so that rungs and folds repeat."""
-    given = getattr(last_step(estimator), "random_state", 0)
-    start = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
-    name = f"{start}random_state"
-    if name not in space.names and isinstance(given, np.random.RandomState):
-        seed = int(given.randint(2**31 - 1))
-        estimator.set_params(**{name: seed})
-    elif name not in space.names and given is None:
-        estimator.set_params(**{name: seed})
+    """Return the estimator with a seed in each part that has none, so that all fits repeat."""
+    for name, given in sorted(estimator.get_params().items()):
+        if name.rpartition("__")[2] != "random_state" or name in space.names:
+            continue
+        if isinstance(given, np.random.RandomState):
+            estimator.set_params(**{name: int(given.randint(2**31 - 1))})
+        elif given is None:
+            estimator.set_params(**{name: seed})
     return estimator

@@ -18,6 +18,9 @@ Place: TypeAlias = tuple[int, int]
 
 End: TypeAlias = Literal["paused", "finished", "diverged", "failed"]
 
+LOST: tuple[End, ...] = ("diverged", "failed")
+"""Ends of a fit that has no score of its own."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:

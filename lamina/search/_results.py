@@ -12,7 +12,7 @@ from lamina._typing import FloatArray, IntArray
 
 from ._candidates import Candidate
 from ._halving import ranks
-from ._outcome import Outcome
+from ._outcome import LOST, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,10 +79,15 @@ def status_of(candidate: Candidate) -> str:
 def rank_again(
     results: dict[str, Any], candidates: Sequence[Candidate], names: Sequence[str]
 ) -> None:
-    """Rank by rung, then by score; a score after few epochs says less than one after many."""
+    """Rank by rung, then by score; a score after few epochs says less than one after many.
+
+    What diverged or failed is last, whatever number stands for its score.
+    """
     rungs = [candidate.rung for candidate in candidates]
+    lost = [status_of(candidate) in LOST for candidate in candidates]
     for name in names:
-        results[f"rank_test_{name}"] = ranks(rungs, results[f"mean_test_{name}"])
+        scores = np.where(lost, np.nan, results[f"mean_test_{name}"])
+        results[f"rank_test_{name}"] = ranks(rungs, scores.tolist())
 
 
 def history_table(history: Sequence[tuple[int, Outcome]]) -> pd.DataFrame:

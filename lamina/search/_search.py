@@ -66,7 +66,7 @@ class StackedSearchCV(BaseStackedSearch):
     verbose : int, default=0
         1 prints a line every few seconds, 2 one for each shard.
     error_score : "raise" or float, default=nan
-        Score of a fit that fails or diverges.
+        Score of a fit that fails or diverges; its candidate ranks last, whatever the number.
     return_train_score : bool, default=False
         Whether to score the training rows too.
 
@@ -83,7 +83,7 @@ class StackedSearchCV(BaseStackedSearch):
         A row for each candidate, split and rung.
     oof_predictions_ : ndarray of shape (n_samples, n_outputs) or None
         What the best candidate predicts of each row when it is held out: probabilities, or
-        targets.
+        targets. None if it did not come to its end, or knows no probabilities.
     ensemble_ : StackedEnsembleClassifier or StackedEnsembleRegressor
         The ensemble, fitted on all rows. Only with ``ensemble_size``.
     ensemble_score_ : float
@@ -199,7 +199,7 @@ class StackedSearchCV(BaseStackedSearch):
         Returns
         -------
         self : StackedSearchCV
-            The search, which ``clone`` copies without its listener.
+            The search; ``clone`` and pickle leave its listener out.
         """
         self._listen = listener
         return self

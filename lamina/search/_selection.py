@@ -85,6 +85,15 @@ class _ToldClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         return self.proba
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return logits, by which some scores rank; (n,) where there are two classes."""
+        proba = np.clip(self.proba, np.finfo(float).tiny, 1.0)
+        if self.classes is None:
+            logits: FloatArray = np.log(proba) - np.log(np.clip(1.0 - proba, 1e-16, 1.0))
+            return logits
+        logits = np.log(proba)
+        return logits[:, 1] - logits[:, 0] if proba.shape[1] == 2 else logits
+
     def predict(self, X: Any) -> Array:
         if self.classes is None:  # of several labels each is one of two
             labels: Array = (self.proba > 0.5).astype(np.int64)

@@ -28,7 +28,12 @@ class Begun(Protocol):
 
 def last_step(model: Any) -> Any:
     """Return the estimator that predicts: the last step of a pipeline, or what was given."""
-    predictor = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    predictor = model.steps[-1][1] if isinstance(model, Pipeline) and model.steps else model
+    if isinstance(predictor, type):
+        raise ParameterError(
+            f"estimator must be an object. Got the class {predictor.__name__}. "
+            f"Write {predictor.__name__}()."
+        )
     if not all(callable(getattr(predictor, name, None)) for name in ("fit", "predict")):
         raise ParameterError(
             "estimator must fit and predict, or be a Pipeline whose last step does. "

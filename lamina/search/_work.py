@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 import time
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,10 +21,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _num_samples
 
-from lamina._errors import DivergedError, DivergedWarning
+from lamina._errors import DivergedError, DivergedWarning, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.stack import MemberState, StackResult
 
+from ._fingerprint import described
 from ._outcome import End, Outcome, Place
 from ._together import Begun, begin, groups, last_step, train_together
 
@@ -138,13 +141,13 @@ class _Inputs:
 
     def __init__(self, X: Any, y: Any, X_test: Any) -> None:
         self._X, self._y, self._X_test = X, y, X_test
-        self._known: dict[str, tuple[Any, Any]] = {}
+        self._known: dict[Hashable, tuple[Any, Any]] = {}
 
     def after(self, steps: Pipeline | None) -> tuple[Any, Any]:
         """Return the inputs for training and those that are held out."""
         if steps is None:
             return self._X, self._X_test
-        key = joblib.hash(steps)
+        key = _key(steps)
         if key not in self._known:
             X = steps.fit_transform(self._X, self._y)
             self._known[key] = X, steps.transform(self._X_test)
@@ -154,6 +157,15 @@ class _Inputs:
     def y(self) -> Any:
         """The targets for training."""
         return self._y
+
+
+def _key(steps: Pipeline) -> Hashable:
+    """Return something that is equal for equal steps; where that cannot be told, for none."""
+    with contextlib.suppress(pickle.PicklingError, AttributeError, TypeError):
+        return str(joblib.hash(steps))
+    with contextlib.suppress(ParameterError):
+        return described(steps)
+    return object()
 
 
 def _begin(number: int, job: Job, inputs: _Inputs, weight: Any) -> _Fit:
@@ -261,10 +273,12 @@ def _scores(model: Any, X: Any, y: Any, job: Job, rows: IntArray) -> dict[str, f
     return {name: float(value) for name, value in found.items()}
 
 
-def _predictions(model: Any, X: Any, classes: Array | None) -> FloatArray:
-    """Return (n, K): probabilities of all classes, or the predicted targets."""
+def _predictions(model: Any, X: Any, classes: Array | None) -> FloatArray | None:
+    """Return (n, K): probabilities of all classes, if it has some, or the predicted targets."""
     if not is_classifier(model):
         return np.asarray(model.predict(X), dtype=np.float64).reshape(_num_samples(X), -1)
+    if not hasattr(model, "predict_proba"):
+        return None
     proba: FloatArray = np.asarray(model.predict_proba(X), dtype=np.float64)
     if classes is None or len(classes) == proba.shape[1]:
         return proba
