@@ -204,7 +204,16 @@ class StackedEnsembleClassifier(ClassifierMixin, BaseEnsemble):  # type: ignore[
             In the order of ``classes_``.
         """
         check_is_fitted(self)
-        return self._mean([model.predict_proba(X) for model in self.estimators_])
+        proba = self._mean([model.predict_proba(X) for model in self.estimators_])
+        if self._is_multilabel():
+            return proba
+        normalised: FloatArray = proba / proba.sum(axis=1, keepdims=True)
+        return normalised
+
+    def _is_multilabel(self) -> bool:
+        """Return whether a row may have several labels."""
+        labels = getattr(last_step(self.estimators_[0]), "_labels", None)
+        return labels is not None and bool(labels.multilabel)
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class, or the labels that are more probable than not.
@@ -219,8 +228,7 @@ class StackedEnsembleClassifier(ClassifierMixin, BaseEnsemble):  # type: ignore[
         labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
         """
         proba = self.predict_proba(X)
-        several = getattr(last_step(self.estimators_[0]), "_labels", None)
-        if several is not None and several.multilabel:
+        if self._is_multilabel():
             labels: Array = (proba > 0.5).astype(np.int64)
             return labels
         chosen: Array = self.classes_[proba.argmax(axis=1)]

@@ -279,7 +279,10 @@ def _predictions(model: Any, X: Any, classes: Array | None) -> FloatArray | None
         return np.asarray(model.predict(X), dtype=np.float64).reshape(_num_samples(X), -1)
     if not hasattr(model, "predict_proba"):
         return None
-    proba: FloatArray = np.asarray(model.predict_proba(X), dtype=np.float64)
+    told = np.asarray(model.predict_proba(X))
+    proba: FloatArray = told.astype(np.float64)
+    if classes is not None and told.dtype != np.float64:  # they add up to 1 as float32 does
+        proba = proba / proba.sum(axis=1, keepdims=True)
     if classes is None or len(classes) == proba.shape[1]:
         return proba
     whole = np.zeros((len(proba), len(classes)))

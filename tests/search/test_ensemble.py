@@ -200,3 +200,19 @@ def test_weights_of_rows_reach_the_members(numbers):
         warnings.simplefilter("ignore")
         alone = clone(model).fit(X, y, weight)
     np.testing.assert_array_equal(ensemble.predict(X), alone.predict(X))
+
+
+def test_probabilities_of_float32_networks_add_up_to_one_as_float64_does(classes):
+    """A log loss warns where they do not, also while the ensemble is chosen."""
+    X, y = np.asarray(classes[0], dtype=np.float32), classes[1]
+    model = MLPClassifier((4,), max_iter=200, tol=0.1, random_state=0)
+    search = StackedSearchCV(
+        model,
+        {"alpha": [0.01, 1.0]},
+        cv=3,
+        scoring="neg_log_loss",
+        ensemble_size=3,
+        random_state=0,
+    ).fit(X, y)
+    for proba in (search.oof_predictions_, search.ensemble_.predict_proba(X)):
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
