@@ -95,7 +95,9 @@ def test_commands_exist(place, command):
 def check_lamina(words):
     """Fail unless the command line knows the command and every option."""
     subcommands = [word for word in words if re.fullmatch(r"[a-z]+", word)]
-    nested = 2 if subcommands[:1] == ["experiments"] else 1
+    nested = (
+        2 if subcommands[:1] == ["experiments"] or subcommands[:2] == ["search", "show"] else 1
+    )
     helped = subprocess.run(
         [sys.executable, "-c", RUN, *subcommands[:nested], "--help"],
         capture_output=True,
