@@ -36,6 +36,7 @@ from ._results import (
     more_columns,
     out_of_fold,
     rank_again,
+    refuse_if_all_failed,
 )
 from ._rounds import OutOfTimeError, Rounds
 from ._sampler import make_sampler
@@ -257,6 +258,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         missing = np.nan if self.error_score == "raise" else float(self.error_score)
         names = all_score_names(candidates, asked)
         out = as_sklearn(candidates, len(problem.folds), names, missing)
+        refuse_if_all_failed(out)
         _warn_or_raise_about_fit_failures(out, self.error_score)
         self.multimetric_ = names != ["score"]
         if self.multimetric_:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lamina._errors import DataError
 from lamina._typing import FloatArray, IntArray
 
 from ._candidates import Candidate
@@ -55,6 +58,16 @@ def _entry(
         "train_scores": {name: scores.get(TRAIN + name, lacking) for name in names},
         "fit_error": None if outcome is None else outcome.error,
     }
+
+
+def refuse_if_all_failed(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Raise if no fit came to anything, with what most of them said."""
+    errors = Counter(str(entry["fit_error"]) for entry in entries if entry["fit_error"])
+    if errors.total() < len(entries) or not entries:
+        return
+    text, count = errors.most_common(1)[0]
+    says = " ".join(re.sub(r"^lamina\._errors\.\w+: ", "", text).split())
+    raise DataError(f"All {len(entries)} fits failed, {count} of them with: {says}")
 
 
 def more_columns(candidates: Sequence[Candidate]) -> dict[str, list[Any]]:
