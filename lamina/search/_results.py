@@ -67,7 +67,8 @@ def refuse_if_all_failed(entries: Sequence[Mapping[str, Any]]) -> None:
         return
     text, count = errors.most_common(1)[0]
     says = " ".join(re.sub(r"^lamina\._errors\.\w+: ", "", text).split())
-    raise DataError(f"All {len(entries)} fits failed, {count} of them with: {says}")
+    where = " Rows are counted among those of the fold." if " in row " in says else ""
+    raise DataError(f"All the {len(entries)} fits failed, {count} of them with: {says}{where}")
 
 
 def more_columns(candidates: Sequence[Candidate]) -> dict[str, list[Any]]:

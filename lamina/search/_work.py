@@ -277,7 +277,7 @@ def _predictions(model: Any, X: Any, classes: Array | None) -> FloatArray | None
     """Return (n, K): probabilities of all classes, if it has some, or the predicted targets."""
     if not is_classifier(model):
         return np.asarray(model.predict(X), dtype=np.float64).reshape(_num_samples(X), -1)
-    if not hasattr(model, "predict_proba"):
+    if getattr(model, "predict_proba", None) is None:
         return None
     told = np.asarray(model.predict_proba(X))
     proba: FloatArray = told.astype(np.float64)

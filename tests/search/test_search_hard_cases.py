@@ -140,13 +140,15 @@ class TestLosers:
 
 class TestFailures:
     def test_all_fits_say_why_in_one_line(self, classifier, classes):
-        with pytest.raises(DataError, match=r"^All 6 fits failed, 3 of them with: .*alpha.*$"):
+        with pytest.raises(DataError, match=r"^All the 6 fits failed, 3 of them with: .*alpha.*$"):
             search(classifier, {"alpha": [-1.0, -2.0]}, n_iter=2).fit(*classes)
 
     def test_rows_that_cannot_be_used_are_named(self, classifier, classes):
         X, y = classes
         X[:, 2] = np.inf
-        with pytest.raises(DataError, match=r"of them with: X must hold finite numbers\..* row 0"):
+        with pytest.raises(
+            DataError, match=r"of them with: X must hold finite numbers\..* row 0, .*of the fold\."
+        ):
             search(classifier).fit(X, y)
 
 
