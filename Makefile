@@ -47,6 +47,7 @@ bench: $(READY)  ## time a single fit and a stack, score tables and distribution
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.against_jax
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.few_labels
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.distributions
 	$(BIN)/python -m benchmarks.intervals

@@ -5,6 +5,7 @@ from ._encoder_contrastive import ContrastiveEncoder
 from ._encoder_cross_modal import CrossModalEncoder
 from ._encoder_denoising import DenoisingEncoder
 from ._mixture_density import MixtureDensityRegressor
+from ._multitask import MultitaskNetwork
 from ._persistence import load, save
 from ._regressor import MLPRegressor
 from ._table_classifier import TableClassifier
@@ -21,6 +22,7 @@ __all__ = [
     "MLPClassifier",
     "MLPRegressor",
     "MixtureDensityRegressor",
+    "MultitaskNetwork",
     "TableClassifier",
     "TableRegressor",
     "TransferClassifier",

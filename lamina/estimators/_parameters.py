@@ -111,6 +111,18 @@ MIXTURE_CONSTRAINTS = {
     "min_scale": [Interval(Real, 0, None, closed="left")],
     "input_noise": [Interval(Real, 0, None, closed="left")],
 }
+MULTITASK_CONSTRAINTS = {
+    **{
+        name: CONSTRAINTS[name]
+        for name in (
+            *("hidden_layer_sizes", "activation", "solver", "alpha", "batch_size", "max_iter"),
+            *("learning_rate_init", "tol", "n_iter_no_change", "dropout", "early_stopping"),
+            *("validation_fraction", "n_members", "random_state", "verbose", "device", "dtype"),
+        )
+    },
+    "kinds": [Names({"classification", "regression"}), dict, None],
+    "task_weights": [dict, None],
+}
 CLASSIFIER_CONSTRAINTS = {
     **CONSTRAINTS,
     "loss": [Names(set(CLASSIFICATION_LOSSES)), Head],

@@ -19,6 +19,7 @@ KINDS = {
     "MLPClassifier": "lamina.estimators",
     "MLPRegressor": "lamina.estimators",
     "MixtureDensityRegressor": "lamina.estimators",
+    "MultitaskNetwork": "lamina.estimators",
     "EncodedClassifier": "lamina.search",
     "EncodedRegressor": "lamina.search",
     "StackedEnsembleClassifier": "lamina.search",

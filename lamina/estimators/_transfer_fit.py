@@ -251,7 +251,7 @@ def feature_scaling(X: Any, weight: FloatArray | None, more: Any) -> tuple[Float
     """Return centre and scale of features, over labelled and unlabelled rows alike.
 
     A small share of the mean deviation is added to each: a feature that hardly moves in these
-    rows may move in others.
+    rows may move in others. One that does not move at all gets the mean deviation.
     """
     rows = X
     if more is not None:
@@ -260,5 +260,22 @@ def feature_scaling(X: Any, weight: FloatArray | None, more: Any) -> tuple[Float
             weight = np.concatenate([weight, np.ones(more.shape[0])])
     if weight is not None:
         rows, weight = rows[weight > 0], weight[weight > 0]
-    centre, scale = centre_and_scale(rows, weight)
-    return centre, scale + FLOOR * float(scale.mean())
+    if sp.issparse(rows):
+        centre, scale = centre_and_scale(rows, weight)
+    else:
+        centre, scale = moments(rows, weight)
+    moving = scale[scale > 0]
+    mean = float(moving.mean()) if len(moving) else 1.0
+    return centre, np.where(scale > 0, scale + FLOOR * mean, mean)
+
+
+def moments(rows: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return mean and deviation (D,) of columns of any size; 0 for a constant one."""
+    largest = np.abs(rows).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)
+    small = rows / unit
+    centre = np.average(small, axis=0, weights=weight)
+    small -= centre
+    spread = np.sqrt(np.average(np.square(small), axis=0, weights=weight))
+    constant = np.ptp(rows, axis=0) == 0
+    return centre * unit, np.where(constant, 0.0, spread * unit)

@@ -59,15 +59,16 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
         target, also "squared_error". A spread that is learned with few labels soon
         believes too much in itself.
     solver : str, default="auto"
-        How the weights move: a name that `MLPRegressor` knows. "auto" is "lbfgs" where nothing
-        copied moves, "adam" where something does, or with dropout or early stopping.
+        How the weights move: a name that `MLPRegressor` knows. "auto" is "lbfgs" where one new
+        layer is all that is trained, without dropout and early stopping, and "adam" else.
     alpha : float or "auto", default="auto"
-        Strength of the L2 penalty, as in `MLPRegressor`. "auto" is 3 for new layers alone, and
-        0 where copied layers move, whose few small steps keep them near where they began.
+        Strength of the L2 penalty, as in `MLPRegressor`. "auto" is 3 for one new layer and 0.1 for
+        several; and 0 where copied layers move, whose few small steps keep them near where
+        they began.
     batch_size : int or "auto", default="auto"
         Rows per step; "auto" is ``min(200, n_samples)``. Not used by "lbfgs".
     learning_rate_init : float or "auto", default="auto"
-        Size of the steps; "auto" is 0.0002 where copied layers move, else 0.003.
+        Size of the steps; "auto" is 0.0002 where copied layers move, else 0.001.
     max_iter : int or "auto", default="auto"
         Epochs, or most iterations of "lbfgs". "auto" is 100 steps where copied layers move,
         else 300, but at least 10 epochs; and 1000 iterations.

@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-PROBE_ALPHA = 3.0
+from ._parameters import hidden_sizes
+
+PROBE_ALPHA, DEEP_ALPHA = 3.0, 0.1
 PROBE_STEPS = 1000
-NEW_RATE, NEW_STEPS = 0.003, 300
+NEW_RATE, NEW_STEPS = 0.001, 300
 TUNE_RATE, TUNE_STEPS, TUNE_EPOCHS = 2e-4, 100, 10
 TUNE_ALPHA = 0.0
 
@@ -43,8 +45,10 @@ def training(transfer: Any, n_rows: int, *, tunes: bool, last: bool) -> Training
         Whether this stage makes the result, so that what the user asked for is meant for it.
     """
     stochastic = bool(transfer.dropout or transfer.early_stopping) and last
-    solver = "adam" if tunes or stochastic or transfer._begins_at_outputs else "lbfgs"
-    alpha = TUNE_ALPHA if tunes else PROBE_ALPHA
+    deep = len(hidden_sizes(transfer)) > 0
+    convex = not (tunes or stochastic or deep or transfer._begins_at_outputs)
+    solver = "lbfgs" if convex else "adam"
+    alpha = TUNE_ALPHA if tunes else DEEP_ALPHA if deep else PROBE_ALPHA
     rate = TUNE_RATE if tunes else NEW_RATE
     given = {"solver": solver, "alpha": alpha, "learning_rate_init": rate}
     if last:

@@ -33,6 +33,7 @@ from . import (  # noqa: F401  (importing a file registers its experiments)
     _symmetries,
     _tensors,
     _trained,
+    _transfer,
     _wired,
 )
 from ._check import CheckReport, CheckRow, check

@@ -8,6 +8,7 @@ from ._image_views import check_image_shape, crop, recolour, rotate, shift
 from ._in_batch import cross_modal, in_batch_info_nce
 from ._info_nce import info_nce
 from ._loss import ContrastiveLoss
+from ._multitask_head import MultitaskHead
 from ._probe import linear_probe, nearest_neighbours_accuracy
 from ._reconstruction import AlignmentLoss, DenoisingLoss, alignment, denoising
 from ._reference import collapse_value, floor_value
@@ -26,6 +27,7 @@ __all__ = [
     "DenoisingLoss",
     "DenoisingTraining",
     "InstanceBatches",
+    "MultitaskHead",
     "RepresentationResult",
     "Training",
     "alignment",

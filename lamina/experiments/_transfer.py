@@ -1,0 +1,167 @@
+"""Transfer: a network that knows the digits 0 to 4 meets the digits 5 to 9."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina._typing import FloatArray, IntArray
+from lamina.datasets import make_placed_digits
+from lamina.estimators import TransferClassifier
+from lamina.heads import Categorical
+from lamina.nn import Network
+from lamina.stack import Member, train
+
+from ._data import mnist
+from ._registry import Values, experiment
+
+_N_LABELS = (5, 20, 50)
+_N_DRAWS = 3
+_N_UNLABELLED = 2_000  # enough to standardise with
+_WEIGHT_DECAY = 1e-3
+
+Rows = tuple[FloatArray, IntArray]
+
+
+@experiment("pretrain-task-b")
+def pretrain_task_b() -> Values:
+    """Train 1156-256-5 on the placed digits 0 to 4 for five epochs, and test it on new ones."""
+    source = _trained(_task("train", 20_000, 6, old=True))
+    return {"accuracy": _accuracy(source, *_task("test", 4_000, 7, old=True))}
+
+
+@experiment("transfer-few-labels")
+def transfer_few_labels() -> Values:
+    """Learn the placed digits 5 to 9 from few labels in four ways, each from three draws.
+
+    Pixels and frozen features are read linearly by 200 steps of Adam on all rows; scratch takes
+    120 steps from random weights; fine-tuning 50 small ones from the frozen solution.
+    """
+    source = _trained(_task("train", 20_000, 6, old=True))
+    return _compared(source, _task("train", 20_000, 6), _task("test", 4_000, 7))
+
+
+@experiment("centred-digits-transfer")
+def centred_digits_transfer() -> Values:
+    """Do the same with digits in the middle, where pixels are good features already."""
+    parts = [
+        _task("train", 20_000, None, old=True),
+        _task("train", 20_000, None),
+        _task("test", 4_000, None),
+    ]
+    return _compared(_trained(parts[0]), *parts[1:])
+
+
+@experiment("wider-transfer")
+def wider_transfer() -> Values:
+    """Do the same with twice the images and a layer of 512 units, for 5 and 50 labels."""
+    source = _trained(_task("train", 40_000, 6, old=True), width=512)
+    parts = _task("train", 20_000, 6), _task("test", 4_000, 7)
+    return _compared(source, *parts, n_labels=(5, 50), ways=("pixels", "frozen", "fine_tuned"))
+
+
+def _task(part: str, n: int, seed: int | None, *, old: bool = False) -> Rows:
+    """Return the digits 5 to 9, or the old ones 0 to 4, placed at random or (no seed) centred."""
+    images, digits = mnist(part, n)
+    chosen = (digits < 5) == old
+    rows = images[chosen]
+    if seed is not None:
+        placed, _ = make_placed_digits(rows.reshape(-1, 28, 28), random_state=seed)
+        rows = placed.reshape(len(placed), -1)
+    return rows.astype(np.float32), digits[chosen]
+
+
+def _trained(rows: Rows, width: int = 256) -> Network:
+    """Return a network trained on the old digits."""
+    return _network(*rows, width=width, batch_size=128, max_epochs=5, seed=6)
+
+
+def _network(
+    X: FloatArray,
+    y: IntArray,
+    *,
+    width: int,
+    batch_size: int,
+    max_epochs: int,
+    seed: int,
+    learning_rate: float = 1e-3,
+) -> Network:
+    """Return a network of one hidden layer, trained by Adam from torch's first weights."""
+    member = Member(
+        (width,),
+        head=Categorical(5),
+        init="torch",
+        batch_size=batch_size,
+        max_epochs=max_epochs,
+        learning_rate=learning_rate,
+        seed=seed,
+    )
+    return train([member], X, y % 5).networks[0]
+
+
+def _accuracy(network: Network, X: FloatArray, y: IntArray) -> float:
+    return float(np.mean(network.predict_raw(X).argmax(1) == y % 5))
+
+
+def _compared(
+    source: Network,
+    rows: Rows,
+    new: Rows,
+    *,
+    n_labels: Sequence[int] = _N_LABELS,
+    ways: Sequence[str] = ("pixels", "scratch", "frozen", "fine_tuned"),
+) -> Values:
+    """Return the mean accuracy on new rows, by way and number of labels a class."""
+    X, y = rows
+    rng = np.random.default_rng(6)
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for n in n_labels:
+        draws = [_labelled(y, n, rng) for _ in range(_N_DRAWS)]
+        for name in ways:
+            scores = [
+                _score(name, source, X, y, chosen, seed, new) for seed, chosen in enumerate(draws)
+            ]
+            found[name].append(math.fsum(scores) / len(scores))
+    return {"n": list(n_labels), **found}
+
+
+def _score(
+    way: str,
+    source: Network,
+    X: FloatArray,
+    y: IntArray,
+    chosen: IntArray,
+    seed: int,
+    new: Rows,
+) -> float:
+    """Return the accuracy on new rows of what is learned from the chosen ones."""
+    n = len(chosen)
+    if way == "scratch":
+        given: dict[str, Any] = {"batch_size": n, "max_epochs": 120, "learning_rate": 2e-3}
+        return _accuracy(_network(X[chosen], y[chosen], width=256, seed=seed, **given), *new)
+    probe: dict[str, Any] = {
+        "solver": "adam",
+        "learning_rate_init": 1e-2,
+        "max_iter": 200,
+        "alpha": _WEIGHT_DECAY * n,  # the engine divides it by the rows
+    }
+    made: dict[str, Callable[[], TransferClassifier]] = {
+        "pixels": lambda: TransferClassifier(None, batch_size=n, **probe),
+        "frozen": lambda: TransferClassifier(source, batch_size=n, **probe),
+        "fine_tuned": lambda: TransferClassifier(
+            source, "fine_tune", batch_size=n, learning_rate_init=2e-4, max_iter=50
+        ),
+    }
+    model = made[way]().set_params(random_state=seed)
+    model.fit(X[chosen], y[chosen], X_unlabelled=X[:_N_UNLABELLED])
+    return float(model.score(*new))
+
+
+def _labelled(y: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+    """Return n rows of each class."""
+    return np.concatenate(
+        [rng.choice(np.flatnonzero(y == k), n, replace=False) for k in np.unique(y)]
+    )
