@@ -75,31 +75,30 @@ def _task(part: str, n: int, seed: int | None, *, old: bool = False) -> Rows:
 
 
 def _trained(rows: Rows, width: int = 256) -> Network:
-    """Return a network trained on the old digits."""
-    return _network(*rows, width=width, batch_size=128, max_epochs=5, seed=6)
-
-
-def _network(
-    X: FloatArray,
-    y: IntArray,
-    *,
-    width: int,
-    batch_size: int,
-    max_epochs: int,
-    seed: int,
-    learning_rate: float = 1e-3,
-) -> Network:
-    """Return a network of one hidden layer, trained by Adam from torch's first weights."""
+    """Return a network of one hidden layer, trained on the old digits by Adam."""
+    X, y = rows
     member = Member(
-        (width,),
-        head=Categorical(5),
-        init="torch",
-        batch_size=batch_size,
-        max_epochs=max_epochs,
-        learning_rate=learning_rate,
-        seed=seed,
+        (width,), head=Categorical(5), init="torch", batch_size=128, max_epochs=5, seed=6
     )
     return train([member], X, y % 5).networks[0]
+
+
+def _scratch(X: FloatArray, y: IntArray, draws: Sequence[IntArray]) -> list[Network]:
+    """Return networks that begin from random weights, one for each draw of labelled rows."""
+    members = [
+        Member(
+            (256,),
+            head=Categorical(5),
+            init="torch",
+            rows=rows,
+            batch_size=len(rows),
+            max_epochs=120,
+            learning_rate=2e-3,
+            seed=seed,
+        )
+        for seed, rows in enumerate(draws)
+    ]
+    return train(members, X, y % 5).networks
 
 
 def _accuracy(network: Network, X: FloatArray, y: IntArray) -> float:
@@ -121,27 +120,17 @@ def _compared(
     for n in n_labels:
         draws = [_labelled(y, n, rng) for _ in range(_N_DRAWS)]
         for name in ways:
-            scores = [
-                _score(name, source, X, y, chosen, seed, new) for seed, chosen in enumerate(draws)
-            ]
+            if name == "scratch":
+                scores = [_accuracy(network, *new) for network in _scratch(X, y, draws)]
+            else:
+                scores = [_score(name, source, rows, draw, new) for draw in draws]
             found[name].append(math.fsum(scores) / len(scores))
     return {"n": list(n_labels), **found}
 
 
-def _score(
-    way: str,
-    source: Network,
-    X: FloatArray,
-    y: IntArray,
-    chosen: IntArray,
-    seed: int,
-    new: Rows,
-) -> float:
+def _score(way: str, source: Network, rows: Rows, chosen: IntArray, new: Rows) -> float:
     """Return the accuracy on new rows of what is learned from the chosen ones."""
-    n = len(chosen)
-    if way == "scratch":
-        given: dict[str, Any] = {"batch_size": n, "max_epochs": 120, "learning_rate": 2e-3}
-        return _accuracy(_network(X[chosen], y[chosen], width=256, seed=seed, **given), *new)
+    (X, y), n = rows, len(chosen)
     probe: dict[str, Any] = {
         "solver": "adam",
         "learning_rate_init": 1e-2,
@@ -155,7 +144,7 @@ def _score(
             source, "fine_tune", batch_size=n, learning_rate_init=2e-4, max_iter=50
         ),
     }
-    model = made[way]().set_params(random_state=seed)
+    model = made[way]().set_params(random_state=0)
     model.fit(X[chosen], y[chosen], X_unlabelled=X[:_N_UNLABELLED])
     return float(model.score(*new))
 
