@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from lamina._errors import DataWarning, ParameterError
 from lamina._typing import FloatArray
@@ -104,8 +105,8 @@ class Fitting:
     ) -> tuple[BaseMLP, list[list[GivenLayer]], list[Network]]:
         """Train upon one network; return the perceptron, its layers by member and activations."""
         last = n_frozen == trunk.n_layers
-        features = through(trunk.bodies(trunk.n_layers)[k], inputs)
-        more = None if others is None else through(trunk.bodies(trunk.n_layers)[k], others)
+        features = self._through(trunk, trunk.n_layers, k, inputs)
+        more = None if others is None else self._through(trunk, trunk.n_layers, k, others)
         centre, scale = feature_scaling(features, self._data.weight, more)
         outputs = self._transfer._first_outputs(trunk, k, self._data.y)
         if outputs is not None and outputs.complete and not last:
@@ -119,9 +120,16 @@ class Fitting:
                 return top, layers, top.networks_
         copied = upper(trunk.networks[k], n_frozen, trunk.n_layers)
         starts = [[*given_layers(copied), *own] for own in layers]
-        below = through(trunk.bodies(n_frozen)[k], inputs)
+        below = self._through(trunk, n_frozen, k, inputs)
         tuned = self._tune(below, copied, starts, dtype)
         return tuned, [given_layers(net) for net in tuned.networks_], tuned.networks_
+
+    def _through(self, trunk: Trunk, n_layers: int, k: int, X: Any) -> Any:
+        """Return the features of rows, or the rows themselves where no layer makes any."""
+        body = trunk.bodies(n_layers)[k]
+        if body is None:
+            return X
+        return raw_outputs(body.to(getattr(torch, self._precision)), X)
 
     def _probe(
         self, Z: FloatArray, outputs: GivenLayer | None, dtype: str, *, last: bool
@@ -221,13 +229,6 @@ def scaled_outputs(outputs: Outputs, centre: FloatArray, scale: FloatArray) -> G
     """Return the outputs as they are read off (h - centre)/scale."""
     W = outputs.weights
     return W * scale, outputs.biases + W @ centre, None
-
-
-def through(body: Network | None, X: Any) -> Any:
-    """Return the features of rows in float64, or the rows themselves where nothing is frozen."""
-    if body is None:
-        return X
-    return raw_outputs(body.double(), X)
 
 
 def upper(network: Network, first: int, last: int) -> Network:
