@@ -66,7 +66,8 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
     batch_size : int or "auto", default="auto"
         Rows per step; "auto" is ``min(200, n_samples)``. Not used by "lbfgs".
     learning_rate_init : float or "auto", default="auto"
-        Size of the steps; "auto" is 0.0002 where copied layers move, else 0.001.
+        Size of the steps; "auto" is 0.0002 where copied layers move, else 0.01 for one new layer
+        and 0.001 for several.
     max_iter : int or "auto", default="auto"
         Epochs, or most iterations of "lbfgs". "auto" is 100 steps where copied layers move,
         else 300, but at least 10 epochs; and 1000 iterations.

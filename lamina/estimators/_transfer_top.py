@@ -14,6 +14,7 @@ from lamina.nn import Network
 from ._begun import Preparation
 from ._classifier import MLPClassifier
 from ._mlp import BaseMLP
+from ._parameters import hidden_sizes
 from ._regressor import MLPRegressor
 
 GivenLayer: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray | None]"
@@ -26,6 +27,11 @@ class _Started(BaseMLP):
     _runs_its_course: ClassVar[bool] = True
     _starts: Sequence[Sequence[GivenLayer | None]] | None = None
 
+    @property
+    def _is_convex(self) -> bool:
+        """Whether training finds the one minimum, wherever it begins."""
+        return self.solver == "lbfgs" and not hidden_sizes(self)
+
     def begin_with(self, starts: Sequence[Sequence[GivenLayer | None]]) -> Self:
         """Set what each member begins with: a layer, or None for a drawn one."""
         self._starts = starts
@@ -35,13 +41,23 @@ class _Started(BaseMLP):
         self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
     ) -> Preparation:
         fit = super()._prepare(X, y, sample_weight, incremental=incremental, classes=classes)
-        if self._starts is None:
+        starts = self._starts
+        if starts is None and self._is_convex and not _has_start(fit):
+            nothing = np.zeros((fit.problem.n_raw, X.shape[1])), np.zeros(fit.problem.n_raw), None
+            starts = [[nothing]] * len(fit.plan.members)  # so that nothing is left to chance
+        if starts is None:
             return fit
         members = [
             dataclasses.replace(member, init=replaced(member.init, given))
-            for member, given in zip(fit.plan.members, self._starts, strict=True)
+            for member, given in zip(fit.plan.members, starts, strict=True)
         ]
         return dataclasses.replace(fit, plan=dataclasses.replace(fit.plan, members=members))
+
+
+def _has_start(fit: Preparation) -> bool:
+    """Return whether the head has a place of its own to begin at."""
+    head, y = fit.problem.head, fit.problem.y[fit.problem.rows]
+    return head.start(head.targets(y)) is not None
 
 
 class TopClassifier(_Started, MLPClassifier):

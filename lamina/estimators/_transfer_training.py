@@ -10,7 +10,7 @@ from ._parameters import hidden_sizes
 
 PROBE_ALPHA, DEEP_ALPHA = 3.0, 0.1
 PROBE_STEPS = 1000
-NEW_RATE, NEW_STEPS = 0.001, 300
+LINEAR_RATE, DEEP_RATE, NEW_STEPS = 0.01, 0.001, 300
 TUNE_RATE, TUNE_STEPS, TUNE_EPOCHS = 2e-4, 100, 10
 TUNE_ALPHA = 0.0
 
@@ -49,7 +49,7 @@ def training(transfer: Any, n_rows: int, *, tunes: bool, last: bool) -> Training
     convex = not (tunes or stochastic or deep or transfer._begins_at_outputs)
     solver = "lbfgs" if convex else "adam"
     alpha = TUNE_ALPHA if tunes else DEEP_ALPHA if deep else PROBE_ALPHA
-    rate = TUNE_RATE if tunes else NEW_RATE
+    rate = TUNE_RATE if tunes else DEEP_RATE if deep else LINEAR_RATE
     given = {"solver": solver, "alpha": alpha, "learning_rate_init": rate}
     if last:
         for name in given:
