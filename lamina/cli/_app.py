@@ -23,6 +23,7 @@ from ._inspect import inspect
 from ._options import Flag, UsageError
 from ._output import complain, console, warnings_as_sentences
 from ._predict import predict
+from ._pretrain import pretrain
 from ._search import search
 
 OK, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -51,6 +52,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 app.command(fit)
+app.command(pretrain)
 app.command(predict)
 app.command(evaluate)
 app.command(search)

@@ -12,6 +12,7 @@ from cyclopts.validators import Number
 
 from lamina._errors import DataError
 
+from ._fit_from import Rows, Source, fit_from
 from ._options import OUTPUT, TARGET, Flag, UsageError
 from ._output import Output, number, quoted, seconds
 from ._progress import Watch, watched
@@ -73,6 +74,8 @@ def fit(
     random_state: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
     valid_fraction: Annotated[float, Parameter(validator=Number(gte=0, lt=1))] = 0.2,
     device: str = "auto",
+    source: Annotated[Path | None, Parameter(name="--from")] = None,
+    strategy: Literal["frozen", "last", "fine_tune"] | None = None,
     quiet: Flag = False,
     json: Flag = False,
 ) -> int:
@@ -109,6 +112,12 @@ def fit(
         Share of the rows to hold out. 0 trains on all and prints no score.
     device : str
         Where to train: "auto", "cpu", "cuda".
+    source : Path
+        Folder of an encoder that lamina pretrain wrote, or of a model, whose layers are used:
+        for tables with few rows that have a target.
+    strategy : str
+        With --from: "frozen", if nothing is said, trains new outputs alone, "last" the last
+        copied layer, too, and "fine_tune" all layers, by small steps.
     quiet : bool
         Print nothing but the result, warnings and errors.
     json : bool
@@ -134,6 +143,16 @@ def fit(
         )
     if task == "auto" and kind == "classification" and y.dtype.kind in "iuf":
         say.note("These numbers are taken for classes. If they are not: --task regression")
+    if source is not None:
+        _refuse_for_transfer(options)
+        how = Source(source, strategy or "frozen", random_state, device, loss)
+        rows = Rows(X, y, _aside(y, options, kind == "classification"), kind == "classification")
+        document = fit_from(how, rows, output, say)
+        say.document(document | {"data": str(data)})
+        say.next(f"lamina predict {quoted(str(output))} {quoted(str(data))} -o predictions.csv")
+        return 0
+    if strategy is not None:
+        raise UsageError("--strategy must be used with --from, whose layers it is about.")
     fitted = _fit(X, y, options, say, classes=kind == "classification")
     save(fitted.model, output)
     _report(fitted, output, say)
@@ -142,18 +161,39 @@ def fit(
     return INTERRUPTED if fitted.interrupted else 0
 
 
-def _fit(
-    X: pd.DataFrame, y: pd.Series[Any], options: Options, say: Output, *, classes: bool
-) -> Fitted:
-    """Hold out rows, fit to the others and score."""
-    from lamina import TableClassifier, TableRegressor
+def _refuse_for_transfer(options: Options) -> None:
+    """Refuse options that mean nothing where layers are copied."""
+    given = {
+        "--preset": options.preset != "default",
+        "--time-limit": options.time_limit is not None,
+        "--categorical": bool(options.categorical),
+    }
+    for name, used in given.items():
+        if used:
+            raise UsageError(
+                f"{name} must not be used with --from: the columns and the size of the network "
+                "are those of the model whose layers are copied."
+            )
 
+
+def _aside(y: pd.Series[Any], options: Options, classes: bool) -> Any:
+    """Return which rows to hold out; refuse a table that is too small for that."""
     aside = held_out(y, options.valid_fraction, options.random_state, classes=classes)
     if aside.all() or (options.valid_fraction > 0 and not aside.any()):
         raise DataError(
             f"The table must have more rows to hold out {options.valid_fraction:.0%} of them. "
             f"Got {len(y)} with a target. Use --valid-fraction 0 to train on all."
         )
+    return aside
+
+
+def _fit(
+    X: pd.DataFrame, y: pd.Series[Any], options: Options, say: Output, *, classes: bool
+) -> Fitted:
+    """Hold out rows, fit to the others and score."""
+    from lamina import TableClassifier, TableRegressor
+
+    aside = _aside(y, options, classes)
     given: dict[str, Any] = {
         "preset": options.preset,
         "time_limit": options.time_limit,

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
 
 def load_table_model(path: Path) -> Any:
     """Return the model of a folder that ``lamina fit`` or ``lamina search`` wrote."""
-    from lamina import TableClassifier, TableRegressor, load
+    from lamina import (
+        TableClassifier,
+        TableRegressor,
+        TransferClassifier,
+        TransferRegressor,
+        load,
+    )
     from lamina.search import EncodedClassifier, EncodedRegressor
 
     model = load(path)
     front = members_of(model)[0]
+    transferred = isinstance(front, (TransferClassifier, TransferRegressor))
+    if transferred and front.source_ is not None and front.source_.reads_tables:
+        return model
     if isinstance(front, (TableClassifier, TableRegressor, EncodedClassifier, EncodedRegressor)):
         return model
     raise FileError(

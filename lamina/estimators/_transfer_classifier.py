@@ -107,6 +107,8 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         Epochs, or iterations of "lbfgs", of the last stage.
     history_ : DataFrame
         A row for each member and epoch of the last stage.
+    target_name_ : str or None
+        Name of ``y``, where it is a Series with a name.
     n_features_in_ : int
         Features of ``X``.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -26,7 +26,7 @@ from lamina._typing import Array, FloatArray
 from ._inputs import check_new_data, check_training_data
 from ._table_base import BaseTable
 from ._trunk import Trunk
-from ._trunk_inputs import Scaling, prepared
+from ._trunk_inputs import prepared
 from ._weights import check_weights
 
 
@@ -61,7 +61,7 @@ def is_fitted(source: Any) -> bool:
 def takes_tables(source: Any) -> bool:
     """Return whether a source reads the columns of a table by itself."""
     if isinstance(source, Trunk):
-        return any(not isinstance(step, Scaling) for step in source.steps)
+        return source.reads_tables
     return isinstance(source, (BaseTable, Pipeline)) or (
         getattr(source, "_tables", False) or takes_tables_inside(source)
     )

@@ -108,6 +108,11 @@ class Trunk:
         many = f"{len(self.networks)} × " if len(self.networks) > 1 else ""
         return f"Trunk({self.source}, {many}{sizes})"
 
+    @property
+    def reads_tables(self) -> bool:
+        """Whether it takes tables as they come and not matrices of numbers."""
+        return any(not isinstance(step, Scaling) for step in self.steps)
+
     def bodies(self, n_layers: int) -> list[Network | None]:
         """Return copies of the first layers of each network; None for no layers."""
         if n_layers == 0:
