@@ -23,16 +23,17 @@ class Digits:
     y_test: Any
     shape: tuple[int, int] = (34, 34)
 
-    def draw(self, n_labels: int, n_rows: int, seed: int) -> tuple[Any, Any, Any, Any, Any]:
+    def draw(self, n_labels: int, n_rows: int, seed: int) -> tuple[Any, Any, Any, Any, Any, Any]:
         """Draw labelled rows of the digits 5 to 9, and others without their labels."""
         rng = np.random.default_rng(seed)
-        pool = np.flatnonzero(self.y > 4)
-        chosen = [pool[self.y[pool] == label] for label in range(5, 10)]
-        labelled = np.concatenate([rng.permutation(rows)[:n_labels] for rows in chosen])
-        others = rng.permutation(np.setdiff1d(pool, labelled))[:n_rows]
+        pool = rng.permutation(np.flatnonzero(self.y > 4))[:n_rows]
+        chosen = [pool[self.y[pool] == label][:n_labels] for label in range(5, 10)]
+        labelled = np.concatenate(chosen)
+        others = np.setdiff1d(pool, labelled)
         test = self.y_test > 4
         X, y = self.X, self.y
-        return X[labelled], y[labelled], X[others], self.X_test[test], self.y_test[test]
+        known = X[labelled], y[labelled], X[others]
+        return (*known, self.X_test[test], self.y_test[test], X[pool])
 
 
 def digits() -> Digits | None:

@@ -49,6 +49,7 @@ class Draw:
     X_unlabelled: Any
     X_test: Any
     y_test: Any
+    pool: Any  # all rows to learn from, labelled or not, in an order of their own
     image_shape: tuple[int, int] | None = None
     known: Any = None  # a network that was trained on another task
 
@@ -78,8 +79,8 @@ def table_draw(frame: pd.DataFrame, n_labels: int, n_rows: int, seed: int) -> Dr
     labelled = pool[np.concatenate([rng.permutation(rows)[:n_labels] for rows in chosen])]
     others = np.setdiff1d(pool, labelled)
     encoder = TableEncoder(n_bins=0).fit(X.iloc[pool])
-    parts = [encoder.transform(X.iloc[rows]) for rows in (labelled, others, test)]
-    return Draw(parts[0], y[labelled], parts[1], parts[2], y[test])
+    parts = [encoder.transform(X.iloc[rows]) for rows in (labelled, others, test, pool)]
+    return Draw(parts[0], y[labelled], parts[1], parts[2], y[test], parts[3])
 
 
 def logistic(draw: Draw) -> Any:
@@ -93,21 +94,21 @@ def transfer(source: Any, strategy: str, seed: int) -> TransferClassifier:
     return TransferClassifier(source, strategy, random_state=seed)
 
 
-def ways(draw: Draw, seed: int, steps: int) -> dict[str, Callable[[], Any]]:
+def ways(
+    draw: Draw, seed: int, steps: int, trained: dict[str, Any]
+) -> dict[str, Callable[[], Any]]:
     """Return how to make each model; encoders are trained when the first one asks."""
-    trained: dict[str, Any] = {}
 
     def encoder(kind: str) -> Any:
         if kind not in trained:
-            rows = np.concatenate([draw.X, draw.X_unlabelled])
             given = {"hidden_layer_sizes": HIDDEN, "max_steps": steps, "random_state": seed}
             if kind == "denoising":
-                trained[kind] = DenoisingEncoder(**given).fit(rows)
+                trained[kind] = DenoisingEncoder(**given).fit(draw.pool)
             elif draw.image_shape is None:
-                trained[kind] = ContrastiveEncoder(**given).fit(rows)
+                trained[kind] = ContrastiveEncoder(**given).fit(draw.pool)
             else:
                 given["image_shape"] = draw.image_shape
-                trained[kind] = ContrastiveEncoder("shift", **given).fit(rows)
+                trained[kind] = ContrastiveEncoder("shift", **given).fit(draw.pool)
         return trained[kind]
 
     scratch = TransferClassifier(hidden_layer_sizes=HIDDEN, random_state=seed)
@@ -145,10 +146,11 @@ def run_table(
 ) -> None:
     """Measure all models on all draws of one table."""
     names: list[str] = []
-    for n_labels in arguments.labels:
-        for split in range(arguments.seed, arguments.seed + arguments.draws):
+    for split in range(arguments.seed, arguments.seed + arguments.draws):
+        trained: dict[str, Any] = {}  # the rows of a split are the same for any number of labels
+        for n_labels in arguments.labels:
             draw = make(n_labels, split)
-            made = ways(draw, split, arguments.steps)
+            made = ways(draw, split, arguments.steps, trained)
             names = [model for model in made if not arguments.models or model in arguments.models]
             for model in names:
                 table = f"{name}/{n_labels}"
