@@ -286,7 +286,7 @@ def test_an_unknown_kind_is_refused_and_never_imported(folder):
 @pytest.mark.parametrize("kind", [None, 3, ["Network"], "os.system", "subprocess:run"])
 def test_nothing_named_in_the_file_is_run(folder, kind):
     edit(folder, lambda config: config.update(kind=kind))
-    with pytest.raises(FileError, match="must be one of .*Network"):
+    with pytest.raises(FileError, match=r"must be one of .*Network"):
         load(folder)
 
 
