@@ -22,7 +22,7 @@ import torch
 from lamina._errors import DivergedWarning, ParameterError
 from lamina.heads import HEADS, Custom, Normal
 from lamina.nn import ACTIVATIONS, ReLU
-from lamina.stack import OPTIMIZERS, Checkpoint, Member, _pool, engine_info, train
+from lamina.stack import OPTIMIZERS, Checkpoint, Member, _cpu, _pool, engine_info, train
 from lamina.stack import _extension as module
 
 needs_native = pytest.mark.skipif(
@@ -151,13 +151,13 @@ class Later:
 @pytest.fixture
 def epoch_begun(monkeypatch):
     """Return an event that is set whenever a member begins an epoch."""
-    event, run = threading.Event(), _pool.run_epoch
+    event, train_epoch = threading.Event(), _cpu.CpuMember.train_epoch
 
-    def running(*arguments):
+    def training(member):
         event.set()
-        return run(*arguments)
+        return train_epoch(member)
 
-    monkeypatch.setattr(_pool, "run_epoch", running)
+    monkeypatch.setattr(_cpu.CpuMember, "train_epoch", training)
     return event
 
 
