@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
@@ -32,10 +31,10 @@ from benchmarks._few_labels_digits import digits, known_digits
 from benchmarks._few_labels_summary import summary
 from benchmarks._table import machine
 from benchmarks._tables_results import Figures, Results
+from benchmarks.tables import frames as all_frames
 from lamina import ContrastiveEncoder, DenoisingEncoder, TransferClassifier
-from lamina.tables import TableEncoder, infer_task, read_table, split_target
+from lamina.tables import TableEncoder, infer_task, split_target
 
-BUNDLED = {"breast_cancer": load_breast_cancer, "wine": load_wine}
 N_TEST = 4000
 HIDDEN = (256, 256)
 
@@ -56,14 +55,7 @@ class Draw:
 
 def frames(folder: Path | None, only: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the classification tables by name, small ones first."""
-    if folder is None:
-        tables = {name: load(as_frame=True).frame for name, load in BUNDLED.items()}
-    else:
-        files = sorted(folder.glob("*.csv*"), key=lambda file: file.stat().st_size)
-        tables = {file.name.split(".")[0]: read_table(file) for file in files}
-    for name, table in tables.items():
-        if only and name not in only:
-            continue
+    for name, table in all_frames(folder, only):
         if infer_task(split_target(table, "target")[1]) == "classification":
             yield name, table
 
