@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections import defaultdict
@@ -54,6 +55,7 @@ class Rounds:
         self._outlook = Outlook(schedule)
         self.candidates: list[Candidate] = []
         self.history: list[tuple[int, Outcome]] = []  # rung and outcome
+        self._best = math.nan  # of the candidates whose folds are all known
         self._stages = Stages(problem, rules, ledger, self.candidates, n_jobs, self._check_time)
 
     def run(self) -> None:
@@ -97,19 +99,26 @@ class Rounds:
             [c.number for c in alive if c.trains_on(fold)] for fold in range(self._n_folds)
         ]
         shards = make_shards(training)
+        told = defaultdict[int, list[Outcome]](list)
 
         def took(early: bool) -> None:
             for outcome in known[next(reversed(known))]:
                 self._outlook.learn(outcome.max_epochs)
+                own = told[outcome.candidate]
+                own.append(outcome)
+                if len(own) == self._n_folds:
+                    self._best = _better(self._best, mean_score(own, self._metric))
             if early:
                 self._outlook.give(batch, rung, 1 / len(shards))
             if self._listen is not None:
-                self._listen(self._report(batch, rung, alive, known, len(shards)))
+                self._listen(self._report(batch, rung, alive, len(known), len(shards)))
 
         try:
             self._stages.run(_stage(batch, rung), shards, pause, known, took)
         finally:  # also where time is up: what is whole counts
             self._enter(rung, alive, known)
+            means = [candidate.mean(self._metric) for candidate in self.candidates]
+            self._best = functools.reduce(_better, means, math.nan)
 
     def _enter(
         self, rung: int, alive: Sequence[Candidate], known: Mapping[int, Sequence[Outcome]]
@@ -124,29 +133,19 @@ class Rounds:
                 self.history += [(rung, outcome) for outcome in own]
 
     def _report(
-        self,
-        batch: int,
-        rung: int,
-        alive: Sequence[Candidate],
-        known: Mapping[int, Sequence[Outcome]],
-        n_shards: int,
+        self, batch: int, rung: int, alive: Sequence[Candidate], done: int, n_shards: int
     ) -> SearchReport:
-        means = [c.mean(self._metric) for c in self.candidates]
-        for own in _by_candidate(known).values():
-            if len(own) == self._n_folds:
-                means.append(mean_score(own, self._metric))
-        told = [mean for mean in means if not math.isnan(mean)]
         return SearchReport(
             batch=batch + 1,
             n_batches=len(self._schedule.batches),
             rung=rung + 1,
             n_alive=len(alive),
             n_candidates=len(self.candidates),
-            done=len(known),
+            done=done,
             total=n_shards,
-            best_score=max(told, default=math.nan),
+            best_score=self._best,
             seconds=self._outlook.seconds,
-            seconds_left=self._outlook.seconds_left(batch, rung, len(known) / n_shards),
+            seconds_left=self._outlook.seconds_left(batch, rung, done / n_shards),
         )
 
     def _tell_ended(self, candidates: Sequence[Candidate], *, last: bool) -> None:
@@ -161,6 +160,11 @@ class Rounds:
 
 def _stage(batch: int, rung: int) -> str:
     return f"batch{batch:03d}-rung{rung:02d}"
+
+
+def _better(one: float, other: float) -> float:
+    """Return the larger of two scores; NaN is none."""
+    return other if math.isnan(one) or other > one else one
 
 
 def _by_candidate(known: Mapping[int, Sequence[Outcome]]) -> defaultdict[int, list[Outcome]]:
