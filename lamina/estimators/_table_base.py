@@ -20,7 +20,7 @@ from lamina._errors import DataError
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Head
 from lamina.nn import Activation, Network
-from lamina.tables import TableEncoder
+from lamina.tables import TableEncoder, target_name
 
 from ._callbacks import CallbackBridge
 from ._members import private_random_state
@@ -129,9 +129,7 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
         began = time.monotonic()
         self._check_parameters()
         given = {"X": X, "y": y, "metadata": _metadata(sample_weight)}
-        self.target_name_ = (
-            str(y.name) if isinstance(y, pd.Series) and y.name is not None else None
-        )
+        self.target_name_ = target_name(y)
         X, y, weights = _without_weightless(X, y, sample_weight)
         _check_enough(X)
 

@@ -8,7 +8,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, _clone_parametrized, clone
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lamina._errors import ParameterError
 from lamina._typing import Array, DtypeName, FloatArray
 from lamina.nn import Activation, Network
+from lamina.tables import target_name
 
 from ._mlp import BaseMLP
 from ._parameters import CONSTRAINTS, SOLVERS, Names, hidden_sizes
@@ -106,17 +106,12 @@ class BaseTransfer(BaseEstimator, ABC):  # type: ignore[misc]
         """Read the source, train what is to be trained, and compose the whole networks."""
         self._validate_params()
         self._check_strategy()
-        self._name_target(y)
+        self.target_name_ = target_name(y)
         data = check_data(self, X, y, sample_weight, X_unlabelled)
         trunk = None if self.pretrained is None else pretrain(self, data)
         outcome = Fitting(self, trunk, data).run()
         self._take(outcome, trunk, data)
         return self
-
-    def _name_target(self, y: Any) -> None:
-        self.target_name_ = (
-            str(y.name) if isinstance(y, pd.Series) and y.name is not None else None
-        )
 
     def _take(self, outcome: Outcome, trunk: Trunk | None, data: Data) -> None:
         self.__dict__.pop("predictor_", None)

@@ -23,7 +23,15 @@ from lamina._typing import FloatArray
 
 from ._candidates import Candidate, Problem, Schedule
 from ._choice import choose_votes
-from ._door import classes_of, folds_of, plain_target, score_names, seeded, weight_of
+from ._door import (
+    classes_of,
+    folds_of,
+    plain_target,
+    score_names,
+    score_of_failure,
+    seeded,
+    weight_of,
+)
 from ._ensemble import StackedEnsembleClassifier, StackedEnsembleRegressor
 from ._fingerprint import described, fingerprint
 from ._ledger import Ledger, open_ledger
@@ -41,7 +49,7 @@ from ._results import (
 from ._rounds import OutOfTimeError, Rounds
 from ._sampler import make_sampler
 from ._space import Space
-from ._together import last_step
+from ._together import last_step, with_parameters
 from ._trials import Trials
 from ._work import Rules
 
@@ -202,7 +210,8 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             metric,
             n_jobs=self.n_jobs,
             listen=self._listener(),
-            ended=Trials(ledger, sampler, metric),
+            # Without a storage nobody reads them, and Optuna takes its time to load.
+            ended=None if self.storage is None else Trials(ledger, sampler, metric),
         )
         self.interrupted_ = False
         try:
@@ -255,7 +264,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             if name in vars(self):
                 delattr(self, name)
         candidates = rounds.candidates
-        missing = np.nan if self.error_score == "raise" else float(self.error_score)
+        missing = score_of_failure(self.error_score)
         names = all_score_names(candidates, asked)
         out = as_sklearn(candidates, len(problem.folds), names, missing)
         refuse_if_all_failed(out)
@@ -286,8 +295,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
         """Fit the best candidate on all rows."""
         if not self.refit:
             return
-        parameters = clone(dict(self.best_params_), safe=False)
-        self.best_estimator_ = clone(self._base).set_params(**parameters)
+        self.best_estimator_ = with_parameters(self._base, self.best_params_)
         start = time.time()
         self.best_estimator_.fit(problem.X, problem.y, **fit_params)
         self.refit_time_ = time.time() - start
@@ -317,10 +325,7 @@ class BaseStackedSearch(BaseSearchCV):  # type: ignore[misc]
             )
             return
         chosen = [number for number, n in votes.items() if n]
-        models = [
-            clone(self._base).set_params(**clone(dict(candidates[i].parameters), safe=False))
-            for i in chosen
-        ]
+        models = [with_parameters(self._base, candidates[i].parameters) for i in chosen]
         classifier = is_classifier(self.estimator)
         kind = StackedEnsembleClassifier if classifier else StackedEnsembleRegressor
         self.ensemble_ = kind(models, [votes[number] for number in chosen])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -82,6 +83,11 @@ def score_names(scorers: Any) -> list[str]:
     if isinstance(scorers, _MultimetricScorer):
         return list(scorers._scorers)
     return ["score"]
+
+
+def score_of_failure(error_score: Any) -> float:
+    """Return the score of a fit that failed as a number."""
+    return math.nan if error_score == "raise" else float(error_score)
 
 
 def classes_of(estimator: BaseEstimator, y: Any) -> Array | None:

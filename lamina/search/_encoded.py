@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from lamina._errors import FileError, ParameterError
 from lamina._typing import Array, FloatArray
 from lamina.distributions import Predictive
 from lamina.nn import Network
-from lamina.tables import TableEncoder
+from lamina.tables import TableEncoder, target_name
 
 
 class BaseEncoded(BaseEstimator):  # type: ignore[misc]
@@ -94,7 +93,7 @@ class BaseEncoded(BaseEstimator):  # type: ignore[misc]
             estimator.fit(matrix, y)
         else:
             estimator.fit(matrix, y, sample_weight=sample_weight)
-        self._set(encoder, estimator, name_of(y))
+        self._set(encoder, estimator, target_name(y))
         return self
 
     def _check_estimator(self) -> None:
@@ -180,11 +179,6 @@ class BaseEncoded(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
-
-
-def name_of(y: Any) -> str | None:
-    """Return the name of a target that has one."""
-    return str(y.name) if isinstance(y, pd.Series) and y.name is not None else None
 
 
 def _kinds() -> set[str]:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,10 +14,10 @@ from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray
 from lamina.distributions import Predictive, mixture_of
+from lamina.tables import target_name
 
-from ._encoded import name_of
 from ._ensemble_state import pack, unpack
-from ._together import Begun, begin, groups, last_step, train_together
+from ._together import Begun, begin, groups, last_step, steps_before, train_together
 
 
 class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
@@ -53,10 +52,9 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
         models = [clone(estimator) for estimator in self.estimators]
         fits: list[Begun] = []
         for model in models:
-            inputs = X
-            if isinstance(model, Pipeline) and len(model.steps) > 1:
-                before = model[:-1]
-                inputs = before.fit_transform(X, y)
+            before = steps_before(model)
+            inputs = X if before is None else before.fit_transform(X, y)
+            if before is not None:
                 model.steps[:-1] = before.steps
             begun = begin(last_step(model), inputs, y, sample_weight)
             fits += [] if begun is None else [begun]
@@ -66,7 +64,7 @@ class BaseEnsemble(BaseEstimator):  # type: ignore[misc]
                 fits[i].finish(result)
         self.estimators_ = models
         self.weights_ = weights
-        self.target_name_ = name_of(y)
+        self.target_name_ = target_name(y)
         self._take_names(models[0])
         return self
 
@@ -328,9 +326,8 @@ class StackedEnsembleRegressor(RegressorMixin, BaseEnsemble):  # type: ignore[mi
         check_is_fitted(self)
         parts = []
         for model in self.estimators_:
-            inputs = X
-            if isinstance(model, Pipeline) and len(model.steps) > 1:
-                inputs = model[:-1].transform(X)
+            before = steps_before(model)
+            inputs = X if before is None else before.transform(X)
             parts.append(last_step(model).predict_dist(inputs))
         try:
             return mixture_of(parts, self.weights_)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from lamina._errors import ParameterError
@@ -40,6 +41,17 @@ def last_step(model: Any) -> Any:
             f"Got {type(predictor).__name__}."
         )
     return predictor
+
+
+def steps_before(model: Any) -> Pipeline | None:
+    """Return what comes before the last step of a pipeline, or None."""
+    several = isinstance(model, Pipeline) and len(model.steps) > 1
+    return model[:-1] if several else None
+
+
+def with_parameters(estimator: Any, parameters: Mapping[str, Any]) -> Any:
+    """Return a clone with a candidate's parameters, which may be estimators themselves."""
+    return clone(estimator).set_params(**clone(dict(parameters), safe=False))
 
 
 def begin(model: Any, X: Any, y: Any, weight: Any) -> Begun | None:

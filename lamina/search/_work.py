@@ -13,7 +13,7 @@ from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection._validation import _score
 from sklearn.pipeline import Pipeline
@@ -25,9 +25,18 @@ from lamina._errors import DivergedError, DivergedWarning, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
 from lamina.stack import MemberState, StackResult
 
+from ._door import score_of_failure
 from ._fingerprint import described
 from ._outcome import End, Outcome, Place
-from ._together import Begun, begin, groups, last_step, train_together
+from ._together import (
+    Begun,
+    begin,
+    groups,
+    last_step,
+    steps_before,
+    train_together,
+    with_parameters,
+)
 
 Parameters = Mapping[str, Any]
 
@@ -171,11 +180,9 @@ def _key(steps: Pipeline) -> Hashable:
 def _begin(number: int, job: Job, inputs: _Inputs, weight: Any) -> _Fit:
     fit, start = _Fit(number), time.perf_counter()
     try:
-        parameters = clone(dict(job.candidates[number]), safe=False)
-        model = clone(job.rules.estimator).set_params(**parameters)
+        model = with_parameters(job.rules.estimator, job.candidates[number])
         fit.model = last_step(model)
-        several = isinstance(model, Pipeline) and len(model.steps) > 1
-        fit.X, fit.X_test = inputs.after(model[:-1] if several else None)
+        fit.X, fit.X_test = inputs.after(steps_before(model))
         fit.begun = begin(fit.model, fit.X, inputs.y, weight)
     except Exception as error:
         fit.fail(error, job.rules)
@@ -215,7 +222,7 @@ def _train_group(group: Sequence[_Fit], job: Job) -> None:
 def _judged(fit: _Fit, job: Job, y: Any, y_test: Any) -> Outcome:
     """Return what came of a fit, with the scores of its held-out rows."""
     rules, start = job.rules, time.perf_counter()
-    scores = dict.fromkeys(rules.score_names, _number(rules.error_score))
+    scores = dict.fromkeys(rules.score_names, score_of_failure(rules.error_score))
     end: End = "failed"
     held_out = None
     if fit.error is None:
@@ -256,10 +263,6 @@ def _finished(fit: _Fit) -> End:
     fit.begun.finish(fit.result)
     going = any(state.unfinished is not None for state in fit.result.states)
     return "paused" if going else "finished"
-
-
-def _number(error_score: Any) -> float:
-    return float("nan") if error_score == "raise" else float(error_score)
 
 
 def _scores(model: Any, X: Any, y: Any, job: Job, rows: IntArray) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from ._encoder import TableEncoder
 from ._read import read_table
-from ._target import class_target, infer_task, regression_target, split_target
+from ._target import class_target, infer_task, regression_target, split_target, target_name
 from ._target_scaler import TargetScaler
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "read_table",
     "regression_target",
     "split_target",
+    "target_name",
 ]

@@ -25,6 +25,28 @@ _FEW_CODES = 10
 """Whole numbers that count from 0 or 1 up to at most so many values are taken for classes."""
 
 
+def target_name(y: Any) -> str | None:
+    """Return the name of a target that has one.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The target.
+
+    Returns
+    -------
+    str or None
+        The name of a Series, as text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> target_name(pd.Series([1, 2], name="price")), target_name([1, 2])
+    ('price', None)
+    """
+    return str(y.name) if isinstance(y, pd.Series) and y.name is not None else None
+
+
 def infer_task(y: Any) -> Task:
     """Return whether a target holds classes or numbers.
 
