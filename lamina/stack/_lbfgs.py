@@ -68,9 +68,7 @@ def _enter(run: GroupRun, history: History, loss: float, seconds: float) -> None
     ledger, ids = run.ledger, run.ids
     train = np.array([loss])
     valid, score = measure(run)
-    ledger.epoch[ids] += 1
-    ledger.n_epochs[ids] += 1
-    ledger.seen[ids] += run.batches.counts
+    ledger.count(ids, 0, run.batches.counts)
     value = monitored(run.tasks, train, valid, score)
     gained = judge(ledger, run.tasks, value, ~np.isfinite(train))
     if ledger.status[ids[0]] == EPOCHS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -72,6 +72,13 @@ class Ledger:
     def arrays(self) -> dict[str, Array]:
         """Return all arrays by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "pause_at"}
+
+    def count(self, members: Any, n_steps: int, n_rows: Any) -> None:
+        """Enter that some members, or one, have ended an epoch."""
+        self.epoch[members] += 1
+        self.n_epochs[members] += 1
+        self.step[members] += n_steps
+        self.seen[members] += n_rows
 
     def going(self, members: IntArray) -> Array:
         """Return which members train: those that have not stopped, and are not to pause."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from lamina._typing import Array
 
-from ._ledger import Ledger, judge
+from ._ledger import judge
 from ._run import GroupRun
 
 MOST = 16
@@ -55,7 +55,7 @@ def run_quick(run: GroupRun, n: int) -> dict[str, Array] | None:
             run.give_up_epoch()
             break
         run.in_epoch = False
-        _count(ledger, i, run.n_steps, task.n_rows)
+        ledger.count(i, run.n_steps, task.n_rows)
         judge(ledger, [task], loss, np.zeros(1, dtype=bool))
         rows.append((int(ledger.epoch[i]), loss[0], rates[0], time.perf_counter() - start))
     if not rows:
@@ -73,10 +73,3 @@ def run_quick(run: GroupRun, n: int) -> dict[str, Array] | None:
         "learning_rate": learning_rate,
         "seconds": seconds,
     }
-
-
-def _count(ledger: Ledger, i: int, n_steps: int, n_rows: int) -> None:
-    ledger.epoch[i] += 1
-    ledger.n_epochs[i] += 1
-    ledger.step[i] += n_steps
-    ledger.seen[i] += n_rows

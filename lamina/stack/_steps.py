@@ -45,10 +45,7 @@ def enter_epoch(run: GroupRun, history: History, figures: Figures) -> None:
     going = ledger.going(ids)
     active = [k for k in range(len(ids)) if going[k]]
     mine = ids[going]
-    ledger.epoch[mine] += 1
-    ledger.n_epochs[mine] += 1
-    ledger.step[mine] += run.n_steps
-    ledger.seen[mine] += np.array([task.n_rows for task in tasks])[going]
+    ledger.count(mine, run.n_steps, np.array([task.n_rows for task in tasks])[going])
     value = monitored(tasks, train_loss, valid_loss, valid_score)
     gained = judge(ledger, [tasks[k] for k in active], value[going], bad[going])
     for k, better in zip(active, gained, strict=True):
