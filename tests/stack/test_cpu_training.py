@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import re
 import signal
@@ -126,7 +127,11 @@ def test_threads_that_diverge_leave_the_others_alone(n_threads):
 
 
 class Later:
-    """Send a signal to this process some seconds after an event; knows when it did."""
+    """Send a signal to this process some seconds after an event; knows when it did.
+
+    Meanwhile no garbage is collected: an interrupt that meets a callback of the collector, as
+    hypothesis has one, is swallowed there.
+    """
 
     def __init__(self, seconds, signal_number=signal.SIGINT, after=None):
         self._seconds, self._number, self._after = seconds, signal_number, after
@@ -141,11 +146,15 @@ class Later:
         os.kill(os.getpid(), self._number)
 
     def __enter__(self):
+        self._collects = gc.isenabled()
+        gc.disable()
         self._thread.start()
         return self
 
     def __exit__(self, *_):
         self._thread.join()
+        if self._collects:
+            gc.enable()
 
 
 @pytest.fixture
