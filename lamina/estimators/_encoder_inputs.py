@@ -18,6 +18,9 @@ from lamina._typing import Array, DtypeName, FloatArray, IntArray
 from ._input_scaling import centre_and_scale
 from ._inputs import _is_missing, _located
 
+CHUNK = 1024
+"""Rows that are scaled at a time, in the cache of a processor."""
+
 
 def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, least: int = 1) -> FloatArray:
     """Return X as a float64 array with at least so many rows."""
@@ -77,8 +80,11 @@ def scaled(
     rows: FloatArray, centre: FloatArray, scale: FloatArray, dtype: DtypeName, name: str = "X"
 ) -> FloatArray:
     """Return (rows − centre)/scale, computed in float64, in the precision of the network."""
-    with np.errstate(over="ignore"):
-        values: FloatArray = ((rows - centre) / scale).astype(dtype)
+    values: FloatArray = np.empty(rows.shape, dtype)
+    for start in range(0, len(rows), CHUNK):
+        some = slice(start, start + CHUNK)
+        with np.errstate(over="ignore"):
+            values[some] = (rows[some] - centre) / scale
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise DataError(

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import torch
+from sklearn.utils.parallel import Parallel, delayed
 
 from lamina._typing import FloatArray, IntArray
 from lamina.datasets import make_placed_digits
@@ -25,6 +26,7 @@ from lamina.stack import NetworkEngine
 
 from ._data import mnist
 from ._registry import Values, experiment
+from ._transfer import N_UNLABELLED
 
 _CANVAS = 34
 _BORDER = 3  # (34 - 28) / 2: a shift by up to this places a centred digit anywhere
@@ -152,9 +154,11 @@ def _mean_probe(
     draws: list[IntArray],
 ) -> float:
     """Return the mean accuracy of linear probes, each trained on one draw of labels."""
-    found = [
-        linear_probe(features[rows], y[rows], new, y_new, unlabelled=features) for rows in draws
-    ]
+    unlabelled = features[:N_UNLABELLED]
+    found = Parallel(n_jobs=-1, prefer="threads")(
+        delayed(linear_probe)(features[rows], y[rows], new, y_new, unlabelled=unlabelled)
+        for rows in draws
+    )
     return math.fsum(found) / len(found)
 
 

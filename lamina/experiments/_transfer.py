@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
 
 from lamina._typing import FloatArray, IntArray
 from lamina.datasets import make_placed_digits
@@ -20,7 +20,7 @@ from ._registry import Values, experiment
 
 _N_LABELS = (5, 20, 50)
 _N_DRAWS = 3
-_N_UNLABELLED = 1_000  # enough to standardise with
+N_UNLABELLED = 1_000  # enough to standardise with
 _WEIGHT_DECAY = 1e-3
 
 Rows = tuple[FloatArray, IntArray]
@@ -29,8 +29,8 @@ Rows = tuple[FloatArray, IntArray]
 @experiment("pretrain-task-b")
 def pretrain_task_b() -> Values:
     """Train 1156-256-5 on the placed digits 0 to 4 for five epochs, and test it on new ones."""
-    source = _trained(_task("train", 20_000, 6, old=True))
-    return {"accuracy": _accuracy(source, *_task("test", 4_000, 7, old=True))}
+    source = _trained(_tasks("train", 20_000, 6)[0])
+    return {"accuracy": _accuracy(source, *_tasks("test", 4_000, 7)[0])}
 
 
 @experiment("transfer-few-labels")
@@ -40,38 +40,42 @@ def transfer_few_labels() -> Values:
     Pixels and frozen features are read linearly by 200 steps of Adam on all rows; scratch takes
     120 steps from random weights; fine-tuning 50 small ones from the frozen solution.
     """
-    source = _trained(_task("train", 20_000, 6, old=True))
-    return _compared(source, _task("train", 20_000, 6), _task("test", 4_000, 7))
+    old, rows = _tasks("train", 20_000, 6)
+    return _compared(_trained(old), rows, _tasks("test", 4_000, 7)[1])
 
 
 @experiment("centred-digits-transfer")
 def centred_digits_transfer() -> Values:
     """Do the same with digits in the middle, where pixels are good features already."""
-    parts = [
-        _task("train", 20_000, None, old=True),
-        _task("train", 20_000, None),
-        _task("test", 4_000, None),
-    ]
-    return _compared(_trained(parts[0]), *parts[1:])
+    old, rows = _tasks("train", 20_000, None)
+    return _compared(_trained(old), rows, _tasks("test", 4_000, None)[1])
 
 
 @experiment("wider-transfer")
 def wider_transfer() -> Values:
     """Do the same with twice the images and a layer of 512 units, for 5 and 50 labels."""
-    source = _trained(_task("train", 40_000, 6, old=True), width=512)
-    parts = _task("train", 20_000, 6), _task("test", 4_000, 7)
-    return _compared(source, *parts, n_labels=(5, 50), ways=("pixels", "frozen", "fine_tuned"))
+    old, rows = _tasks("train", 40_000, 6)
+    return _compared(
+        _trained(old, width=512),
+        rows,
+        _tasks("test", 4_000, 7)[1],
+        n_labels=(5, 50),
+        ways=("pixels", "frozen", "fine_tuned"),
+    )
 
 
-def _task(part: str, n: int, seed: int | None, *, old: bool = False) -> Rows:
-    """Return the digits 5 to 9, or the old ones 0 to 4, placed at random or (no seed) centred."""
+def _tasks(part: str, n: int, seed: int | None) -> tuple[Rows, Rows]:
+    """Return the digits 0 to 4, and 5 to 9, placed at random or (no seed) in the middle."""
     images, digits = mnist(part, n)
-    chosen = (digits < 5) == old
-    rows = images[chosen]
+    old = digits < 5
+    return _placed(images[old], digits[old], seed), _placed(images[~old], digits[~old], seed)
+
+
+def _placed(images: FloatArray, digits: IntArray, seed: int | None) -> Rows:
     if seed is not None:
-        placed, _ = make_placed_digits(rows.reshape(-1, 28, 28), random_state=seed)
-        rows = placed.reshape(len(placed), -1)
-    return rows.astype(np.float32), digits[chosen]
+        placed, _ = make_placed_digits(images.reshape(-1, 28, 28), random_state=seed)
+        images = placed.reshape(len(placed), -1)
+    return images.astype(np.float32), digits
 
 
 def _trained(rows: Rows, width: int = 256) -> Network:
@@ -114,17 +118,17 @@ def _compared(
     ways: Sequence[str] = ("pixels", "scratch", "frozen", "fine_tuned"),
 ) -> Values:
     """Return the mean accuracy on new rows, by way and number of labels a class."""
-    X, y = rows
     rng = np.random.default_rng(6)
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    for n in n_labels:
-        draws = [_labelled(y, n, rng) for _ in range(_N_DRAWS)]
-        for name in ways:
-            if name == "scratch":
-                scores = [_accuracy(network, *new) for network in _scratch(X, y, draws)]
-            else:
-                scores = [_score(name, source, rows, draw, new) for draw in draws]
-            found[name].append(math.fsum(scores) / len(scores))
+    draws = [_labelled(rows[1], n, rng) for n in n_labels for _ in range(_N_DRAWS)]
+    found: dict[str, list[float]] = {}
+    for way in ways:
+        if way == "scratch":
+            scores = [_accuracy(network, *new) for network in _scratch(*rows, draws)]
+        else:
+            # each fit is one small network, which one thread trains
+            fits = (delayed(_score)(way, source, rows, draw, new) for draw in draws)
+            scores = Parallel(n_jobs=-1, prefer="threads")(fits)
+        found[way] = np.mean(np.reshape(scores, (-1, _N_DRAWS)), axis=1).tolist()
     return {"n": list(n_labels), **found}
 
 
@@ -145,7 +149,7 @@ def _score(way: str, source: Network, rows: Rows, chosen: IntArray, new: Rows) -
         ),
     }
     model = made[way]().set_params(random_state=0, dtype="float32")
-    model.fit(X[chosen], y[chosen], X_unlabelled=X[:_N_UNLABELLED])
+    model.fit(X[chosen], y[chosen], X_unlabelled=X[:N_UNLABELLED])
     return float(model.score(*new))
 
 

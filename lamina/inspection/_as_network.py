@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
+from lamina._finite import all_finite
 from lamina.nn import Network
 
 
@@ -34,9 +35,3 @@ def as_network(net: Any, name: str = "net") -> Network:
             wrong = values[~torch.isfinite(values)][0].item()
             raise DataError(f"{name} must have finite weights. Got {wrong} in layer {i + 1}.")
     return network.requires_grad_(False)
-
-
-def all_finite(values: Tensor) -> bool:
-    """Return whether every number is finite, quickly where they are."""
-    # A sum is not finite where one of its numbers is not; otherwise it may have overflowed.
-    return bool(torch.isfinite(values.sum())) or bool(torch.isfinite(values).all())

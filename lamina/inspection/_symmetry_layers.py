@@ -11,10 +11,11 @@ import torch
 
 from lamina._checks import check_integer
 from lamina._errors import DataError, ParameterError
+from lamina._finite import all_finite
 from lamina._typing import FloatArray, IntArray
 from lamina.nn import Activation, Network
 
-from ._as_network import all_finite, as_network
+from ._as_network import as_network
 from ._symmetry_group import answer, values_of
 
 

@@ -65,9 +65,13 @@ def shift(
     most = check_integer("strength", strength, 0)
     moves = np.random.default_rng(random_state).integers(-most, most, (2, n), endpoint=True)
     view = np.full_like(stack, fill)
+    down, right = moves.tolist()
+    rows = {move: (_to(move, height), _to(-move, height)) for move in set(down)}
+    columns = {move: (_to(move, width), _to(-move, width)) for move in set(right)}
     # one copy of a rectangle an image is quicker than indices for all pixels
-    for image, other, down, right in zip(stack, view, *moves.tolist(), strict=True):
-        other[_to(down, height), _to(right, width)] = image[_to(-down, height), _to(-right, width)]
+    for i in range(n):
+        (above, from_above), (beside, from_beside) = rows[down[i]], columns[right[i]]
+        view[i, above, beside] = stack[i, from_above, from_beside]
     return view[..., 0] if n_axes == 3 else view
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lamina._errors import DataError
+from lamina._finite import all_finite
 from lamina._typing import Array
 
 WIDE = (torch.float32, torch.float64)
@@ -63,7 +64,7 @@ def wide(name: str, values: Any, n_axes: tuple[int, ...] = (2,)) -> Tensor:
             f"Got {tensor.dtype} of shape {tuple(tensor.shape)}."
         )
     wider = tensor if tensor.dtype in WIDE else tensor.to(torch.float32)
-    if not torch.isfinite(wider).all():
+    if not all_finite(wider):
         row = torch.nonzero(~torch.isfinite(wider))[0][0].item()
         raise DataError(f"{name} must hold finite numbers. Got one that is not in row {row}.")
     return wider

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from lamina._checks import shown
 from lamina._errors import DataError
+from lamina._finite import all_finite
 from lamina._typing import Array, IntArray
 
 
@@ -70,7 +71,7 @@ def as_rows(X: Any, dtype: torch.dtype, device: torch.device) -> Rows:
     tensor = _checked(X) if isinstance(X, Tensor) else _tensor_of(X)
     _check_shape(tuple(tensor.shape))
     tensor = tensor.detach().to(dtype=dtype, device=device).contiguous()
-    if not bool(torch.isfinite(tensor).all()):
+    if not all_finite(tensor):
         row, column = (int(i) for i in torch.nonzero(~torch.isfinite(tensor))[0])
         raise _not_finite(float(tensor[row, column]), row, column, _name(dtype))
     return DenseRows(tensor)

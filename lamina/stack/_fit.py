@@ -12,6 +12,7 @@ from torch import Tensor
 
 from lamina._checks import shown
 from lamina._errors import DataError, ParameterError
+from lamina._finite import all_finite
 from lamina._typing import DtypeName, Path
 from lamina.heads import Head
 from lamina.nn import Network
@@ -96,7 +97,7 @@ class Training:
             tensor = torch.from_numpy(np.array(head.targets(self.y), order="C"))
             kind = dtype if tensor.is_floating_point() else tensor.dtype
             converted = tensor.to(dtype=kind, device=self._device)
-            if not bool(torch.isfinite(converted).all()):
+            if not all_finite(converted):
                 row = int(torch.nonzero(~torch.isfinite(converted))[0, 0])
                 raise DataError(
                     f"y must be finite in {self.dtype}. Got {float(tensor[row].abs().max())} in "
