@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -108,6 +108,7 @@ class BaseTable(CallbackSupportMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def _mean_head(self) -> Head:
         """The head whose mean of the raw outputs is the prediction."""
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit an ensemble of networks to a table.
 

@@ -312,13 +312,13 @@ class Stopper:
     """A callback of scikit-learn that stops after some epochs."""
 
     def __init__(self, after):
-        self.after, self.epochs, self.scores = after, 0, []
+        self.after, self.epochs, self.scores, self.n_teardowns = after, 0, [], 0
 
     def setup(self, estimator, context):
         pass
 
     def teardown(self, estimator, context):
-        pass
+        self.n_teardowns += 1
 
     def on_fit_task_begin(self, estimator, context):
         pass
@@ -337,6 +337,19 @@ def test_callbacks_see_a_model_that_predicts_and_can_stop_it():
     assert model.history_["epoch"].max() == 3
     assert len(stopper.scores) >= 3
     assert stopper.scores[2] > stopper.scores[0]
+    assert stopper.n_teardowns == 1
+
+
+def test_callbacks_are_torn_down_after_a_failure():
+    class Failing(Stopper):
+        def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+            raise RuntimeError("a callback's own failure")
+
+    X, y = table()
+    failing = Failing(1)
+    with pytest.raises(RuntimeError, match="own failure"):
+        regressor().set_callbacks(failing).fit(X, y)
+    assert failing.n_teardowns == 1
 
 
 def test_listeners_hear_of_no_trial_epoch_under_a_time_limit(capsys):
