@@ -71,9 +71,11 @@ class InstanceBatches:
 
 
 class ClassBatches:
-    """Batches with the same number of rows from each of some classes.
+    """Batches with the same number of rows from each of some classes, of two at least.
 
-    A class with fewer rows than its share gives what it has, so that no row is in a batch twice.
+    A class with fewer rows than its share gives what it has, so that no row is in a batch twice;
+    more classes then fill the batch, as far as there are any. The last class gives what still
+    fits.
 
     Parameters
     ----------
@@ -82,7 +84,8 @@ class ClassBatches:
     batch_size : int
         Most rows of a batch, at least 2.
     per_class : int, default=4
-        Rows of a class, more where the classes are too few to fill a batch.
+        Rows of a class: more where the classes are too few to fill a batch, fewer where a batch
+        would hold no other class.
     seed : int, default=0
         Seed of the draws.
 
@@ -114,9 +117,10 @@ class ClassBatches:
             raise DataError(f"labels must be those of at least 2 rows. Got {len(codes)}.")
         self.batch_size = check_batch_size(batch_size)
         self._members = [np.flatnonzero(codes == i) for i in range(len(classes))]
-        share = min(check_integer("per_class", per_class, 1), self.batch_size)
-        self._n_classes = min(len(classes), self.batch_size // share)
-        self._share = self.batch_size // self._n_classes
+        # A batch of one class has no negatives, so that two share the smallest.
+        share = min(check_integer("per_class", per_class, 1), (self.batch_size + 1) // 2)
+        n_classes = min(len(classes), max(2, self.batch_size // share))
+        self._share = max(share, self.batch_size // n_classes)
         self._seed = seed
         self.n_per_epoch = max(1, len(codes) // self.batch_size)
         self.n_single = sum(len(rows) == 1 for rows in self._members)
@@ -124,8 +128,14 @@ class ClassBatches:
     def batch(self, step: int) -> IntArray:
         """Return the rows of a step, counted from 0."""
         rng = generator(self._seed, ORDER, step)
-        chosen = rng.permutation(len(self._members))[: self._n_classes]
-        return np.concatenate([_some(self._members[i], self._share, rng) for i in chosen])
+        chosen: list[IntArray] = []
+        room = self.batch_size
+        for i in rng.permutation(len(self._members)):
+            chosen.append(_some(self._members[i], min(self._share, room), rng))
+            room -= len(chosen[-1])
+            if not room:
+                break
+        return np.concatenate(chosen)
 
 
 def _some(rows: IntArray, n: int, rng: np.random.Generator) -> IntArray:

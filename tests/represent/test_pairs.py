@@ -74,6 +74,45 @@ def test_one_class_is_a_batch_of_it():
     assert len(ClassBatches(["a"] * 20, 8).batch(0)) == 8
 
 
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=9),
+    st.integers(2, 40),
+    st.integers(1, 6),
+    st.integers(0, 50),
+)
+def test_a_batch_has_two_classes_where_there_are_two_and_no_more_rows_than_promised(
+    sizes, batch_size, per_class, seed
+):
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    if len(y) < 2:
+        return
+    batches = ClassBatches(y, batch_size, per_class=per_class, seed=seed)
+    for step in range(3):
+        rows = batches.batch(step)
+        counts = np.bincount(y[rows], minlength=len(sizes))
+        assert 2 <= len(rows) <= batch_size == batches.batch_size
+        assert len(np.unique(rows)) == len(rows)
+        assert (counts > 0).sum() >= min(2, len(sizes))
+        # a batch with room for more has rows of every class
+        assert len(rows) == batch_size or (counts > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "counts"),
+    [(2, [1, 1]), (3, [1, 2]), (4, [2, 2]), (5, [2, 3]), (6, [3, 3]), (7, [3, 4]), (8, [4, 4])],
+)
+def test_two_classes_share_the_smallest_batches(size, counts):
+    y = np.repeat([0, 1, 2], 50)
+    for step in range(5):
+        met = np.unique(y[ClassBatches(y, size).batch(step)], return_counts=True)[1]
+        assert sorted(met.tolist()) == counts
+
+
+def test_labels_that_all_differ_fill_a_batch():
+    assert len(ClassBatches(np.arange(150), 4).batch(0)) == 4
+    assert len(ClassBatches(np.arange(150), 128).batch(0)) == 128
+
+
 @pytest.mark.parametrize(
     "make", [lambda b: InstanceBatches(9, b), lambda b: ClassBatches([1] * 9, b)]
 )
