@@ -112,6 +112,11 @@ class ContrastiveTraining:
         self._labels = None if labels is None else id_numbers(labels, len(labels), "labels")
         self._ids = None if ids is None else id_numbers(ids, len(ids))
 
+    def resume(self, other: ContrastiveTraining) -> None:
+        """Go on from where a training of equal layers stands, by the settings of this one."""
+        self._engine.resume(other._engine)
+        self.n_steps, self.n_zero_rows = other.n_steps, other.n_zero_rows
+
     def step(self, learning_rate: float) -> float:
         """Take one step and return its loss in nats."""
         rows = self._sampler.batch(self.n_steps)

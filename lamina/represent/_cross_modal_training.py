@@ -118,6 +118,15 @@ class CrossModalTraining:
         self._sampler, self._views = sampler, views
         self._ids = None if ids is None else id_numbers(ids, len(ids))
 
+    def resume(self, other: CrossModalTraining) -> None:
+        """Go on from where a training of equal layers stands, by the settings of this one."""
+        for own, its in zip(self._engines, other._engines, strict=True):
+            own.resume(its)
+        self._moments = other._moments
+        if math.isclose(self.temperature, other.temperature):  # equal but for rounding
+            self._log_scale = other._log_scale
+        self.n_steps, self.n_zero_rows = other.n_steps, other.n_zero_rows
+
     @property
     def temperature(self) -> float:
         """The temperature as it is now."""

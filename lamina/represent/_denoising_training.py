@@ -99,6 +99,11 @@ class DenoisingTraining:
         """Go on with other data, whose batches fit into the memory of the first."""
         self._sampler, self._views = sampler, views
 
+    def resume(self, other: DenoisingTraining) -> None:
+        """Go on from where a training of equal layers stands, by the settings of this one."""
+        self._engine.resume(other._engine)
+        self.n_steps = other.n_steps
+
     def step(self, learning_rate: float) -> float:
         """Take one step and return its loss."""
         rows = self._sampler.batch(self.n_steps)

@@ -168,6 +168,13 @@ class NetworkEngine:
             self.theta, self.grad, self._moments, float(corrected[0]), float(learning_rate)
         )
 
+    def resume(self, other: NetworkEngine) -> None:
+        """Go on from the parameters, the moments and the step of an engine of equal layers."""
+        self.theta.copy_(other.theta)
+        for own, its in zip(self._moments, other._moments, strict=True):
+            own.copy_(its)
+        self.n_steps = other.n_steps
+
     def network(self) -> Network:
         """Return a network with a copy of the parameters as they are now."""
         parts: dict[str, list[Tensor]] = {"weight": [], "bias": [], "slope": []}
