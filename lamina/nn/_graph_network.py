@@ -14,10 +14,11 @@ from lamina._typing import Array, DtypeName, FloatArray
 
 from ._activation import Activation
 from ._arrays import as_numpy, as_tensor, check_columns, check_dtype
+from ._graph_autograd import GraphFunction
 from ._graph_draws import drawn, given_biases, given_weights
 from ._graph_engine import GraphEngine
 from ._graph_layers import network_of, units_of_layers, units_of_network
-from ._graph_passes import GraphBuffers, GraphFunction
+from ._graph_passes import GraphBuffers
 from ._graph_readings import GraphReadings
 from ._graph_state import read_graph_state, state_of_graph
 from ._graph_structure import Structure
@@ -286,7 +287,7 @@ class GraphNetwork(GraphReadings, nn.Module):
         -------
         Tensor or array of shape (..., Q), or dict
             Columns in the order of ``outputs``, or each by its name; of tensors, a tensor that
-            autograd can differentiate.
+            autograd can differentiate, more than once too.
 
         Raises
         ------

@@ -21,11 +21,10 @@ where p are the parents and c the children of unit u, and b counts rows of the d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ._graph_plan import Bags, Block, Level, LevelPlan, Piece
 
@@ -226,31 +225,3 @@ def _block_back(
         deltas[block.parents].addmm_(W.T, delta)
     else:
         deltas.index_add_(0, block.parents, W.T @ delta)
-
-
-class GraphFunction(torch.autograd.Function):
-    """The passes above as one operation of autograd."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, plan: LevelPlan, x: Tensor, weights: Tensor, biases: Tensor, slopes: Tensor
-    ) -> Tensor:
-        """Return the outputs (B, Q) of rows (B, D)."""
-        needed = any(ctx.needs_input_grad)
-        buffers = make_buffers(plan, len(x), weights, dropout=False, backward=needed)
-        outputs = run_forward(plan, GraphParameters(weights, biases, slopes), buffers, x)
-        ctx.plan, ctx.buffers = plan, buffers
-        ctx.save_for_backward(weights, biases, slopes)
-        return outputs.T.contiguous()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
-        """Return the derivative on everything that went in."""
-        parameters = GraphParameters(*ctx.saved_tensors)
-        gradients = GraphParameters(*(torch.empty_like(p) for p in parameters))
-        wanted = ctx.needs_input_grad[1]
-        run_backward(ctx.plan, parameters, ctx.buffers, gradient.T, gradients, to_inputs=wanted)
-        n_inputs = ctx.plan.levels[0].stop
-        to_x = ctx.buffers.delta[:n_inputs].T.clone() if wanted else None
-        return None, to_x, *gradients
