@@ -48,15 +48,20 @@ class Structure:
         """Return the structure that a user describes, and each unit's first slope."""
         edges = read_edges(parents, inputs, outputs)
         kinds, functions, slopes = read_functions(edges, activation)
-        return cls(edges, kinds, functions, make_plan(edges, kinds, functions)), slopes
+        return cls.planned(edges, kinds, functions), slopes
+
+    @classmethod
+    def planned(cls, edges: Edges, kinds: IntArray, functions: tuple[Activation, ...]) -> Self:
+        """Return the structure of a graph that was read."""
+        return cls(edges, kinds, functions, make_plan(edges, kinds, functions))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Return the same object, since nothing in it changes."""
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is there for devices of this process."""
-        return self.__dict__ | {"_engines": {}}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out the plan: a pickle of each part of a tensor would hold the whole tensor."""
+        return self.planned, (self.edges, self.kinds, self.functions)
 
     def engine(self, device: torch.device) -> GraphEngine:
         """Return what computes the graph on a device."""

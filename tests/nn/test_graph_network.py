@@ -208,6 +208,28 @@ def test_a_copy_is_independent_and_a_pickle_is_equal():
     assert pickled.predict_raw(X).tolist() == network.predict_raw(X).tolist() != [[0.3]]
 
 
+def test_a_pickle_grows_with_the_edges():
+    def size(n):
+        chain = {f"u{i}": [f"u{i - 1}" if i else "x"] for i in range(n)}
+        return len(pickle.dumps(GraphNetwork(chain, random_state=0)))
+
+    assert size(1000) < 2.2 * size(500)
+    assert size(500) < 100 * 500  # a name, an edge and some numbers a unit
+
+
+@given(graph=graphs())
+def test_a_pickle_computes_and_learns_the_same(graph):
+    network = network_of(graph)
+    twin = pickle.loads(pickle.dumps(network))
+    x = torch.from_numpy(np.random.default_rng(0).normal(size=(3, len(graph["inputs"]))))
+    for form in (network, twin):
+        form(x).square().sum().backward()
+    assert twin.predict_raw(x).tolist() == network.predict_raw(x).tolist()
+    assert twin.order == network.order
+    for one, other in zip(twin.parameters(), network.parameters(), strict=True):
+        assert torch.equal(one.grad, other.grad)
+
+
 def test_a_torch_optimiser_trains_it():
     network = small()
     X = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None].repeat(1, 2)
