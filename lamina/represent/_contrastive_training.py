@@ -15,7 +15,8 @@ from lamina._typing import IntArray
 from lamina.nn import Network
 from lamina.stack import NetworkEngine, Optimizer
 
-from ._in_batch import id_numbers, pair_loss, references, same_id
+from ._in_batch import pair_loss, references, same_id
+from ._labels import id_numbers
 from ._loss import check_temperature
 from ._samplers import Sampler
 from ._supervised import positives_of, supervised_loss, supervised_references

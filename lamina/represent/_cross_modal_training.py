@@ -16,7 +16,8 @@ from lamina._typing import IntArray
 from lamina.nn import Network
 from lamina.stack import NetworkEngine, Optimizer
 
-from ._in_batch import MAX_LOG_SCALE, id_numbers, pair_loss, references, same_id
+from ._in_batch import MAX_LOG_SCALE, pair_loss, references, same_id
+from ._labels import id_numbers
 from ._samplers import Sampler
 from ._training import Views, largest_batch
 from ._units import unit_rows

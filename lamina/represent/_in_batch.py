@@ -13,6 +13,7 @@ from torch import Tensor
 from lamina._checks import check_flag, check_real
 from lamina._errors import DataError
 
+from ._labels import id_numbers
 from ._loss import ContrastiveLoss, attach, check_temperature, warn_of_skipped, warn_of_zeros
 from ._units import UnitRows, unit_rows, wide
 
@@ -262,17 +263,3 @@ def _finished(counts: _Counts, value: Tensor, gradients: tuple[Tensor, ...]) -> 
         collapse=counts.collapse,
         floor=counts.floor,
     )
-
-
-def id_numbers(ids: Any, n: int, name: str = "ids") -> Tensor:
-    """Return ids of any type as whole numbers, (n,) or (n, m)."""
-    array = ids.detach().cpu().numpy() if isinstance(ids, Tensor) else np.asarray(ids)
-    if array.ndim not in (1, 2) or len(array) != n:
-        raise DataError(
-            f"{name} must have one entry for each of the {n} rows. Got shape {array.shape}."
-        )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise DataError(f"{name} must not be missing. Got a number that is not finite.")
-    columns = array.reshape(n, -1)
-    codes = [np.unique(column, return_inverse=True)[1] for column in columns.T]
-    return torch.from_numpy(np.stack(codes, axis=1).reshape(array.shape))

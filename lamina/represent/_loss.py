@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lamina._checks import check_real
-from lamina._errors import DataWarning
+from lamina._errors import DataWarning, ParameterError
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,8 @@ class ContrastiveLoss:
     ----------
     value : Tensor, a scalar
         In nats, the mean over the anchors that count. Where an input requires a gradient, the
-        value can be differentiated by autograd, which then uses the closed form.
+        value can be differentiated by autograd, which then uses the closed form. Second
+        derivatives are refused.
     gradients : tuple of Tensor
         Derivatives on the inputs, each of the shape of its input, in the precision of the value.
     n_anchors : int
@@ -55,18 +56,42 @@ class _Attached(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, value: Tensor, n: int, *tensors: Tensor) -> Tensor:
         """Keep the derivatives (the first n) of the inputs (the last n)."""
-        ctx.save_for_backward(*tensors[:n])
-        ctx.dtypes = [tensor.dtype for tensor in tensors[n:]]
+        ctx.save_for_backward(*tensors)
+        ctx.n = n
         return value.clone()
 
     @staticmethod
     def backward(ctx: Any, *outer: Any) -> Any:
         """Multiply them by what comes from above."""
+        gradients, inputs = ctx.saved_tensors[: ctx.n], ctx.saved_tensors[ctx.n :]
         found = [
-            (gradient * outer[0]).to(dtype)
-            for gradient, dtype in zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+            (gradient * outer[0]).to(x.dtype)
+            for gradient, x in zip(gradients, inputs, strict=True)
         ]
+        if torch.is_grad_enabled():  # they will be differentiated again
+            found = [_Once.apply(gradient, *inputs) for gradient in found]  # type: ignore[no-untyped-call]
         return (None, None, *(None for _ in found), *found)
+
+
+class _Once(torch.autograd.Function):
+    """A derivative that depends on the inputs in a way that is not known.
+
+    Torch's ``once_differentiable`` would not do: it has no path to the inputs, so that
+    ``torch.autograd.grad`` passes it by.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, *inputs: Tensor) -> Tensor:
+        """Return the derivative."""
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *outer: Any) -> Any:
+        """Refuse."""
+        raise RuntimeError(
+            "A loss of lamina.represent must be differentiated once. Got a second derivative. "
+            "Write the loss in operations of torch to have those."
+        )
 
 
 def attach(value: Tensor, gradients: Sequence[Tensor], inputs: Sequence[Any]) -> Tensor:
@@ -78,9 +103,19 @@ def attach(value: Tensor, gradients: Sequence[Tensor], inputs: Sequence[Any]) ->
     return attached
 
 
+LEAST_TEMPERATURE = 1e-30
+"""Below it 1/τ and what it multiplies do not fit into float32."""
+
+
 def check_temperature(temperature: Any) -> float:
     """Return a temperature above 0."""
-    return check_real("temperature", temperature, 0.0, open_minimum=True)
+    tau = check_real("temperature", temperature, 0.0, open_minimum=True)
+    if tau < LEAST_TEMPERATURE:
+        raise ParameterError(
+            f"temperature must be at least {LEAST_TEMPERATURE:g}, so that 1/temperature fits "
+            f"into float32. Got {tau:g}."
+        )
+    return tau
 
 
 def warn_of_skipped(n_skipped: int, n_all: int, what: str) -> None:

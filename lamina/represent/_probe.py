@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from lamina._typing import Array, FloatArray, IntArray
 from lamina.heads import Categorical
 from lamina.stack import Member, train
 
+from ._labels import kind_of, labels_of
 from ._units import unit_rows, wide
 
 
@@ -70,13 +72,20 @@ def linear_probe(
     """
     z, new = _matrix("features", features), _matrix("new_features", new_features)
     other = z if unlabelled is None else _matrix("unlabelled", unlabelled)
-    if not z.shape[1] == new.shape[1] == other.shape[1]:
-        raise DataError(f"new_features must have {z.shape[1]} columns. Got {new.shape[1]}.")
+    for name, matrix in (("new_features", new), ("unlabelled", other)):
+        if matrix.shape[1] != z.shape[1]:
+            raise DataError(f"{name} must have {z.shape[1]} columns. Got {matrix.shape[1]}.")
     classes, codes = np.unique(labels_of("labels", labels, len(z)), return_inverse=True)
     truth = labels_of("new_labels", new_labels, len(new))
     if len(classes) < 2:
         raise DataError(f"labels must have at least 2 classes. Got {len(classes)}.")
-    centre, spread = other.mean(0), other.std(0) + 1e-6
+    kinds = kind_of(classes[0]), kind_of(truth[0])
+    if kinds[0] != kinds[1]:
+        raise DataError(
+            f"new_labels must be of the type of labels, {kinds[0]}. Got {kinds[1]}. Convert both "
+            "to text."
+        )
+    scaling = _Scaling.of(other)
     member = Member(
         (),
         head=Categorical(len(classes)),
@@ -87,8 +96,8 @@ def linear_probe(
         alpha=check_real("weight_decay", weight_decay, 0.0) * len(z),
         init="glorot",
     )
-    network = train([member], (z - centre) / spread, codes, dtype="float64").networks[0]
-    raw = network.predict_raw((new - centre) / spread)
+    network = train([member], scaling("features", z), codes, dtype="float64").networks[0]
+    raw = network.predict_raw(scaling("new_features", new))
     return float(np.mean(classes[raw.argmax(1)] == truth))
 
 
@@ -144,13 +153,41 @@ CHUNK = 1024
 """Rows whose cosines with all others are in memory at a time."""
 
 
-def _matrix(name: str, values: Any) -> FloatArray:
-    return wide(name, values).detach().cpu().numpy().astype(np.float64)
+LARGE = 1e100
+"""Columns with larger numbers are brought to 1 first, so that their squares are finite."""
 
 
-def labels_of(name: str, labels: Any, n: int) -> Array:
-    """Return labels as an array with one entry for each row."""
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise DataError(f"{name} must have one entry for each of {n} rows. Got {array.shape}.")
-    return array
+@dataclass(frozen=True)
+class _Scaling:
+    """What columns are standardised with: centre and spread are of columns divided by unit."""
+
+    unit: FloatArray
+    centre: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, values: Array) -> _Scaling:
+        """Measure columns; their spread is a millionth more, so that none is 0."""
+        largest = np.maximum(values.max(0), -values.min(0)).astype(np.float64)
+        unit = np.where(largest > LARGE, largest, 1.0)
+        reduced = np.divide(values, unit, dtype=np.float64)
+        return cls(unit, reduced.mean(0), reduced.std(0) + 1e-6 / unit)
+
+    def __call__(self, name: str, values: Array) -> FloatArray:
+        """Return standardised columns, in one array of float64 that is new."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled: FloatArray = np.divide(values, self.unit, dtype=np.float64)
+            scaled -= self.centre
+            scaled /= self.spread
+        if not np.isfinite(scaled).all():
+            row = np.argwhere(~np.isfinite(scaled))[0][0]
+            raise DataError(
+                f"{name} must be within reach of the features that give mean and deviation. Got "
+                f"a row that is too far, {row}."
+            )
+        return scaled
+
+
+def _matrix(name: str, values: Any) -> Array:
+    matrix: Array = wide(name, values).detach().cpu().numpy()
+    return matrix

@@ -59,7 +59,7 @@ def denoising(
     clean : array or Tensor of shape (n, D)
         x, the rows before corruption.
     mask : array or Tensor of bool of shape (n, D)
-        m, which cells were changed.
+        m, which cells were changed; 0 and 1 will do.
     mask_weight : float, default=1.0
         w; 0 leaves reconstruction alone.
 
@@ -70,7 +70,7 @@ def denoising(
     Raises
     ------
     DataError
-        If shapes do not fit or a number is not finite.
+        If shapes do not fit, a number is not finite or the mask holds other numbers.
 
     References
     ----------
@@ -87,10 +87,16 @@ def denoising(
     given = {"reconstruction": reconstruction, "mask_logits": mask_logits, "clean": clean}
     checked = {name: wide(name, values).detach() for name, values in given.items()}
     shape = checked["reconstruction"].shape
-    target = torch.as_tensor(mask)
+    target = wide("mask", mask).detach()
     for name, tensor in {**checked, "mask": target}.items():
         if tensor.shape != shape:
             raise DataError(f"{name} must have shape {tuple(shape)}. Got {tuple(tensor.shape)}.")
+    wrong = torch.nonzero((target != 0) & (target != 1))
+    if len(wrong):
+        i, j = wrong[0].tolist()
+        raise DataError(
+            f"mask must hold truth values, or 0 and 1. Got {target[i, j].item():g} in row {i}."
+        )
     dtype = torch.promote_types(checked["reconstruction"].dtype, checked["mask_logits"].dtype)
     x_hat, logits, x = (tensor.to(dtype) for tensor in checked.values())
     error, cross, to_x, to_logits = denoising_parts(x_hat, logits, x, target.to(dtype), weight)

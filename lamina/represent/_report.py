@@ -15,7 +15,8 @@ from lamina._errors import DataError, LaminaWarning
 from lamina._random import SPLIT, generator
 from lamina._typing import Array, IntArray
 
-from ._probe import labels_of, linear_probe, nearest_neighbours_accuracy
+from ._labels import labels_of
+from ._probe import linear_probe, nearest_neighbours_accuracy
 from ._reconstruction import alignment
 from ._units import UnitRows, unit_rows, wide
 
@@ -32,7 +33,7 @@ class RepresentationResult:
     n_rows, n_features : int
         Size of the representation.
     n_zero_rows : int
-        Rows without a direction, which are left out of everything but the probes.
+        Rows without a direction, which are left out of everything but the accuracies.
     mean_cosine : float
         Mean cosine of two different rows; 1 is one point.
     uniformity : float
@@ -41,7 +42,8 @@ class RepresentationResult:
     effective_dimension : float
         exp of the entropy of the shares of variance; 1 is a line.
     alignment : float or None
-        Mean squared distance of the pairs on the unit sphere, where pairs were given.
+        Mean squared distance of the pairs on the unit sphere, where pairs were given of which
+        both have a direction.
     neighbours_accuracy : float or None
         Classes by the vote of nearest other rows, where labels were given.
     probe_accuracy : float or None
@@ -174,8 +176,8 @@ def report(
         n_zero_rows=units.n_zero_rows,
         mean_cosine=mean_cosine,
         uniformity=uniformity,
-        effective_dimension=effective_dimension(z),
-        alignment=None if partners is None else float(alignment(z, partners[order])),
+        effective_dimension=effective_dimension(z[units.has_direction]),
+        alignment=None if partners is None else _alignment(units, partners[order]),
         neighbours_accuracy=neighbours,
         probe_accuracy=probe,
         largest_class=largest,
@@ -185,7 +187,7 @@ def report(
 
 def _spread(units: UnitRows) -> tuple[float, float]:
     """Return mean cosine and uniformity over pairs of different rows that have a direction."""
-    u = units.units[units.inverse[:, 0] > 0]
+    u = units.units[units.has_direction]
     if len(u) < 2:
         return 1.0, 0.0  # nothing is told apart
     cosines = u @ u.mT
@@ -196,14 +198,32 @@ def _spread(units: UnitRows) -> tuple[float, float]:
     return each.mean().item(), uniformity.item()
 
 
+def _alignment(units: UnitRows, partners: Tensor) -> float | None:
+    """Return the mean squared distance of pairs whose sides both have a direction."""
+    others = unit_rows(partners.double())
+    both = units.has_direction & others.has_direction
+    if not both.any():
+        return None
+    return float(alignment(units.units[both], others.units[both]))
+
+
 def effective_dimension(z: Tensor) -> float:
     """Return exp of the entropy of the shares that directions have in the variance."""
-    values = torch.linalg.svdvals(z - z.mean(0)).square()
+    # Shares do not depend on the scale; brought to 1 before a square, nothing overflows.
+    centred = _to_one(z)
+    centred = _to_one(centred - centred.mean(0))
+    values = torch.linalg.svdvals(centred).square()
     total = values.sum()
     if total == 0:
         return 1.0
     shares = values / total
     return float(torch.special.entr(shares).sum().exp())
+
+
+def _to_one(z: Tensor) -> Tensor:
+    """Return numbers divided by the largest of them."""
+    largest = z.abs().max() if z.numel() else 0.0
+    return z / largest if largest > 0 else z
 
 
 def _readable(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._in_batch import id_numbers
+from ._labels import id_numbers
 from ._loss import ContrastiveLoss, attach, check_temperature, warn_of_skipped, warn_of_zeros
 from ._units import UnitRows, unit_rows, wide
 
@@ -101,7 +101,8 @@ def supervised_loss(z: UnitRows, positives: Tensor, scale: float) -> tuple[Tenso
     """Return value and gradient for rows of unit length."""
     n_positives = positives.sum(1, keepdim=True)
     counts = n_positives > 0
-    n_anchors = counts.sum().clamp_min(1)
+    # of the precision of z: a float divided by a whole number would be float32
+    n_anchors = counts.sum().clamp_min(1).to(z.units.dtype)
     # The anchor itself is no candidate. A batch of one row would be left without any.
     logits = (z.units @ z.units.mT * scale).fill_diagonal_(-math.inf if len(z.units) > 1 else 0.0)
     log_p = torch.log_softmax(logits, 1)

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from lamina._checks import shown
 from lamina._errors import DataError
 from lamina._finite import all_finite
-from lamina._typing import Array
 
 WIDE = (torch.float32, torch.float64)
 """Precisions to compute in; anything narrower, or whole numbers, is widened to float32."""
@@ -35,7 +35,12 @@ class UnitRows:
     @property
     def n_zero_rows(self) -> int:
         """Number of rows that have no direction."""
-        return int((self.inverse == 0).sum())
+        return int((~self.has_direction).sum())
+
+    @property
+    def has_direction(self) -> Tensor:
+        """Which rows (...) are not zero."""
+        return self.inverse[..., 0] > 0
 
     def pull_back(self, gradient: Tensor) -> Tensor:
         """Return the derivative on the rows from the derivative on the units."""
@@ -56,7 +61,7 @@ def unit_rows(z: Tensor) -> UnitRows:
 
 def wide(name: str, values: Any, n_axes: tuple[int, ...] = (2,)) -> Tensor:
     """Return embeddings in float32 or wider, or say what is wrong with them."""
-    tensor = values if isinstance(values, Tensor) else torch.as_tensor(_array(name, values))
+    tensor = _tensor(name, values)
     if tensor.is_complex() or tensor.ndim not in n_axes or 0 in tensor.shape:
         axes = " or ".join(f"{n}-D" for n in n_axes)
         raise DataError(
@@ -70,12 +75,25 @@ def wide(name: str, values: Any, n_axes: tuple[int, ...] = (2,)) -> Tensor:
     return wider
 
 
-def _array(name: str, values: Any) -> Array:
-    """Return an array that torch can take without a warning."""
-    array = np.asarray(values)
+def _tensor(name: str, values: Any) -> Tensor:
+    """Return a dense tensor, of the memory of the values where that can be."""
+    if isinstance(values, Tensor):
+        if values.layout != torch.strided:
+            raise DataError(f"{name} must be dense. Got a tensor of layout {values.layout}.")
+        return values
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name} must have rows of one length. Got {shown(values)}.") from error
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} must hold real numbers. Got dtype {array.dtype}.")
-    return np.array(array, order="C")
+    if array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):  # an infinity is refused
+            array = array.astype(np.float64)
+    forwards = min(array.strides, default=0) >= 0
+    if not (forwards and array.flags.writeable and array.dtype.isnative):
+        array = np.array(array, array.dtype.newbyteorder("="), order="C")
+    return torch.as_tensor(array)
 
 
 def normalise(z: Any) -> Any:
@@ -122,7 +140,7 @@ def cosine_similarities(a: Any, b: Any = None) -> Any:
     Returns
     -------
     array or Tensor of shape (n, m)
-        Between -1 and 1, of the kind of ``a``.
+        Between -1 and 1, of the kind and the precision of ``a``.
 
     Raises
     ------
@@ -137,9 +155,10 @@ def cosine_similarities(a: Any, b: Any = None) -> Any:
     left = wide("a", a)
     right = left if b is None else wide("b", b)
     same_width("b", right, left)
-    cosines = unit_rows(left).units @ unit_rows(right.to(left.dtype)).units.mT
+    # Cast when of unit length: before, a long row may not fit into the precision of a.
+    cosines = unit_rows(left).units @ unit_rows(right).units.to(left).mT
     cosines = cosines.clamp(-1.0, 1.0)
-    return cosines if isinstance(a, Tensor) else cosines.numpy()
+    return cosines if isinstance(a, Tensor) else cosines.detach().numpy()
 
 
 def same_width(name: str, z: Tensor, like: Tensor) -> None:

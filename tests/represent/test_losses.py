@@ -185,6 +185,19 @@ def test_autograd_uses_the_closed_form(name):
         torch.testing.assert_close(x.grad, 3.0 * gradient)
 
 
+@each_case
+def test_second_derivatives_are_refused_and_never_wrong(name):
+    inputs = tensors(name)
+    value = CASES[name][0](*inputs).value
+    product = value * sum(x.square().sum() for x in inputs)
+    first = torch.autograd.grad(product, inputs, create_graph=True)
+    plain = torch.autograd.grad(product, inputs, retain_graph=True)
+    for ours, expected in zip(first, plain, strict=True):
+        torch.testing.assert_close(ours.detach(), expected)
+    with pytest.raises(RuntimeError, match=r"must be differentiated once\. Got a second"):
+        torch.autograd.grad(sum(x.square().sum() for x in first), inputs)
+
+
 def autograd_pairs(a, b, log_scale, ids, two_sided=True):
     """The loss as autograd would have it."""
     logits = torch.nn.functional.normalize(a) @ torch.nn.functional.normalize(b).mT
@@ -222,7 +235,8 @@ def test_supervised_gradient_equals_autograds():
     anchors = good.any(1)
     value = -torch.stack([log_p[i][good[i]].mean() for i in range(7) if anchors[i]]).mean()
     expected = torch.autograd.grad(value, z)[0]
-    torch.testing.assert_close(supervised_contrastive(z, LABELS, 0.2).gradients[0], expected)
+    found = supervised_contrastive(z, LABELS, 0.2).gradients[0]
+    torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-15)
 
 
 # Reference values

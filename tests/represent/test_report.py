@@ -39,6 +39,32 @@ def test_figures_equal_plain_loops():
     assert found.effective_dimension == pytest.approx(np.exp(-np.sum(shares * np.log(shares))))
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_figures_do_not_depend_on_the_unit(size):
+    z, y = clusters(60)
+    plain, scaled = report(z, y, pairs=z + 0.1), report(z * size, y, pairs=(z + 0.1) * size)
+    assert scaled.effective_dimension == pytest.approx(plain.effective_dimension)
+    assert scaled.uniformity == pytest.approx(plain.uniformity)
+    assert scaled.alignment == pytest.approx(plain.alignment)
+    if size > 1:  # the probe takes a deviation below 1e-6 for none
+        assert scaled.probe_accuracy == plain.probe_accuracy
+
+
+def test_rows_without_a_direction_are_left_out():
+    z, _ = clusters(40)
+    rng = np.random.default_rng(3)
+    none = np.zeros((30, 5))
+    plain = report(z, pairs=z)
+    found = report(np.r_[z, none], pairs=np.r_[z, rng.normal(size=none.shape)])
+    assert found.n_zero_rows == 30
+    for name in ("effective_dimension", "mean_cosine", "uniformity"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name))
+    assert found.alignment == pytest.approx(0.0, abs=1e-15)
+    lonely = report(z, pairs=np.r_[z[:20], np.zeros((20, 5))])
+    assert lonely.alignment == pytest.approx(0.0, abs=1e-15)
+    assert report(z, pairs=np.zeros_like(z)).alignment is None
+
+
 def test_nearest_neighbours_equal_scikit_learns():
     z, y = clusters()
     for k in (1, 3):
@@ -67,6 +93,31 @@ def test_the_probe_takes_labels_of_any_kind_and_counts_new_ones_as_missed():
     names = np.array(["a", "b", "c"])[y]
     assert linear_probe(z, names, z, names) == linear_probe(z, y, z, y)
     assert linear_probe(z, names, z[:3], ["d", "d", "d"]) == 0.0
+
+
+@pytest.mark.parametrize("size", [1e150, 1e300])
+def test_the_probe_takes_numbers_whose_squares_overflow(size):
+    z, y = clusters(60)
+    new, truth = clusters(200, seed=1)
+    other, _ = clusters(100, seed=2)
+    mixed = np.array([size, 1.0, 1.0, size, 1.0])  # beside columns of usual size
+    assert linear_probe(z * mixed, y, new * mixed, truth, unlabelled=other * mixed) == (
+        pytest.approx(linear_probe(z, y, new, truth, unlabelled=other), abs=0.0051)
+    )
+
+
+def test_features_out_of_reach_of_the_unlabelled_ones_are_refused():
+    z, y = clusters(20)
+    with pytest.raises(DataError, match="new_features must be within reach of the features"):
+        linear_probe(z, y, np.full((1, 5), 1e308), [0], unlabelled=np.ones((3, 5)))
+
+
+def test_the_probe_of_float32_equals_that_of_the_same_numbers_in_float64():
+    z, y = clusters(60)
+    small = z.astype(np.float32)
+    before = small.copy()
+    assert linear_probe(small, y, small, y) == linear_probe(small.astype(float), y, small, y)
+    np.testing.assert_array_equal(small, before)
 
 
 def test_collapse_is_told():
@@ -138,6 +189,13 @@ def test_tensors_and_half_precision_are_welcome():
             lambda: linear_probe(np.ones((2, 2)), [0, 1], np.ones((1, 3)), [0]),
             DataError,
             "new_features must have 2 columns. Got 3",
+        ),
+        (
+            lambda: linear_probe(
+                np.ones((2, 2)), [0, 1], np.ones((1, 2)), [0], unlabelled=np.ones((4, 3))
+            ),
+            DataError,
+            "unlabelled must have 2 columns. Got 3",
         ),
         (lambda: nearest_neighbours_accuracy(np.ones((1, 2)), [0]), DataError, "Got 1"),
         (lambda: cosine_similarities(np.ones((1, 2)), np.ones((1, 3))), DataError, "2 columns"),
