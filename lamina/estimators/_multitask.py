@@ -11,12 +11,14 @@ from sklearn.base import _fit_context
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from lamina._errors import ParameterError
+from lamina._checks import shown
+from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, DtypeName
 from lamina.heads import Head
 from lamina.nn import Activation
 from lamina.represent import MultitaskHead
 
+from ._begun import Preparation
 from ._input_scaling import centre_and_scale, standardised
 from ._inputs import check_new_data, check_training_data
 from ._multitask_adding import new_outputs
@@ -24,10 +26,13 @@ from ._multitask_base import MultitaskAnswers
 from ._multitask_state import from_state, to_state
 from ._multitask_targets import (
     Kind,
+    by_task,
+    check_kind,
     kind_of_task,
     learn_task,
+    rarest_cells,
     read_columns,
-    refuse_unknown_tasks,
+    refuse_unseen_tasks,
     targets_of,
     weight_of_task,
 )
@@ -230,23 +235,20 @@ class MultitaskNetwork(MultitaskAnswers):
     ) -> Problem:
         columns = self._columns_of(X, y)
         n_rows = len(next(iter(columns.values())))
-        X, _ = check_training_data(
-            self, X, np.zeros(n_rows), dtype=self.dtype, reset=fresh, numeric_target=False
-        )
-        weight = check_weights(sample_weight, X)
-        refuse_unknown_tasks("kinds", self.kinds, columns)
-        refuse_unknown_tasks("task_weights", self.task_weights, columns)
+        weight = check_weights(sample_weight, np.empty((n_rows, 1)))
+        kinds = by_task("kinds", self.kinds, columns)
+        weights = by_task("task_weights", self.task_weights, columns)
         tasks = [
             learn_task(
-                name,
-                column,
-                kind_of_task(self.kinds, name),
-                weight_of_task(self.task_weights, name),
-                weight,
+                name, column, kind_of_task(kinds, name), weight_of_task(weights, name), weight
             )
             for name, column in columns.items()
         ]
         targets, seen = targets_of(tasks, columns, weight)
+        # last, since it sets the features of a network that may be fitted already
+        X, _ = check_training_data(
+            self, X, np.zeros(n_rows), dtype=self.dtype, reset=fresh, numeric_target=False
+        )
         if not seen.all():
             weight = np.where(seen, 1.0 if weight is None else weight, 0.0)
         used = slice(None) if weight is None else weight > 0
@@ -260,6 +262,7 @@ class MultitaskNetwork(MultitaskAnswers):
             n_raw=head.n_raw(len(tasks)),
             out_activation="multitask",
             weight=weight,
+            numbers=rarest_cells(tasks, targets) if self.early_stopping else None,
             attributes={
                 "_tasks": tasks,
                 "_added": {},
@@ -269,6 +272,16 @@ class MultitaskNetwork(MultitaskAnswers):
             },
             by_likelihood=True,
         )
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
+    ) -> Preparation:
+        fit = super()._prepare(X, y, sample_weight, incremental=incremental, classes=classes)
+        tasks = fit.problem.attributes["_tasks"]
+        for member in fit.plan.members:
+            if member.rows is not None:
+                refuse_unseen_tasks(tasks, fit.problem.y[member.rows])
+        return fit
 
     def _head_of_fit(self) -> Head:
         return MultitaskHead(tuple(task.head for task in getattr(self, "_tasks", ())))
@@ -299,6 +312,8 @@ class MultitaskNetwork(MultitaskAnswers):
             With one task more.
         """
         check_is_fitted(self)
+        if not isinstance(name, str):
+            raise ParameterError(f"name must be a text. Got {shown(name)}.")
         if name in self.task_names_:
             raise ParameterError(
                 f"name must be a new one. Got {name!r}, and the tasks are {self.task_names_}."
@@ -307,13 +322,20 @@ class MultitaskNetwork(MultitaskAnswers):
             raise ParameterError(
                 "hidden_layer_sizes must have a shared layer for a task to be added. Got none."
             )
-        kind = kind_of_task(kind, name)
-        (column,) = read_columns(np.asarray(y), _num_samples(X)).values()
+        kind = None if kind is None else check_kind("kind", kind)
+        column = self._new_column(name, X, y)
         inputs = standardised(check_new_data(self, X), self.input_mean_, self.input_scale_)
         task = learn_task(name, column, kind, 1.0, None)
         trunks = [self._trunk_of(network) for network in self.networks_]
         self._added = self._added | {name: new_outputs(task, column, inputs, trunks, alpha)}
         return self
+
+    def _new_column(self, name: str, X: Any, y: Any) -> Array:
+        """Return the targets of a task to add."""
+        columns = read_columns(y, _num_samples(X), [name])
+        if len(columns) > 1:
+            raise DataError(f"y must be one column, that of task {name!r}. Got {list(columns)}.")
+        return next(iter(columns.values()))
 
     def _to_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what describes the fitted network as JSON, and its arrays."""

@@ -48,13 +48,20 @@ def as_given(answers: dict[str, Array], given: str, index: Any) -> Any:
     return np.column_stack(columns)
 
 
-def task_score(task: Task, column: Array, answer: Array) -> float | None:
+def task_score(
+    task: Task, column: Array, answer: Array, weight: FloatArray | None
+) -> float | None:
     """Return accuracy or R² over the observed targets, None where there are none."""
     there = observed_in(column)
+    if weight is not None:
+        there = there & (weight > 0)
     if not there.any():
         return None
+    own = None if weight is None else weight[there]
     if task.classes is None:
         if there.sum() < 2:
             return None
-        return float(r2_score(regression_target(column[there], task.name), answer[there]))
-    return float(np.mean([a == b for a, b in zip(column[there], answer[there], strict=True)]))
+        truth = regression_target(column[there], task.name)
+        return float(r2_score(truth, answer[there], sample_weight=own))
+    right = [a == b for a, b in zip(column[there], answer[there], strict=True)]
+    return float(np.average(right, weights=own))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from ._multitask_adding import Added
 from ._multitask_answers import as_given, decoded, in_units, task_score
 from ._multitask_targets import Task, read_columns
 from ._prediction import raw_outputs
+from ._weights import check_weights
 
 
 class MultitaskAnswers(BaseMLP):
@@ -120,7 +122,7 @@ class MultitaskAnswers(BaseMLP):
             raise ParameterError("task must be one with classes. Got a network without any.")
         return found[check_choice("task", name, found)]
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the tasks of accuracy or R², over observed targets.
 
         Parameters
@@ -128,16 +130,19 @@ class MultitaskAnswers(BaseMLP):
         X : array or CSR matrix of shape (n_samples, n_features)
             Inputs.
         y : DataFrame, dict, Series or array of shape (n_samples,) or (n_samples, n_tasks)
-            Targets, with holes; a task without any target is left out.
+            Targets, with holes; a task without any target is left out. Columns of an array are
+            the tasks in their order.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of at least 0.
 
         Returns
         -------
         float
             The mean.
         """
-        return float(np.mean(list(self.task_scores(X, y).values())))
+        return float(np.mean(list(self.task_scores(X, y, sample_weight).values())))
 
-    def task_scores(self, X: Any, y: Any) -> dict[str, float]:
+    def task_scores(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, float]:
         """Return accuracy (of classes) or R² (of numbers) of each task.
 
         Parameters
@@ -145,7 +150,10 @@ class MultitaskAnswers(BaseMLP):
         X : array or CSR matrix of shape (n_samples, n_features)
             Inputs.
         y : DataFrame, dict, Series or array of shape (n_samples,) or (n_samples, n_tasks)
-            Targets, with holes; a task without any target is left out.
+            Targets, with holes; a task without any target is left out. Columns of an array are
+            the tasks in their order.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of at least 0.
 
         Returns
         -------
@@ -153,12 +161,14 @@ class MultitaskAnswers(BaseMLP):
             Scores by name.
         """
         means = self._means(X)
-        columns = self._columns_of(X, y)
+        # the columns of an array are the tasks in their order, as `predict` returns them
+        columns = self._columns_of(X, y, self.task_names_)
+        weight = check_weights(sample_weight, np.empty((_num_samples(X), 1)))
         tasks = {task.name: task for task in self._all_tasks()}
         for name in columns:
             check_choice("task", name, tasks)
         scores = {
-            name: task_score(tasks[name], column, decoded(tasks[name], means[name]))
+            name: task_score(tasks[name], column, decoded(tasks[name], means[name]), weight)
             for name, column in columns.items()
         }
         found = {name: score for name, score in scores.items() if score is not None}
@@ -166,14 +176,14 @@ class MultitaskAnswers(BaseMLP):
             raise DataError("y must have a target in some row. Got none.")
         return found
 
-    def _columns_of(self, X: Any, y: Any) -> dict[str, Array]:
+    def _columns_of(self, X: Any, y: Any, names: Sequence[str] | None = None) -> dict[str, Array]:
         """Return the targets by task."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "
                 "is None."
             )
-        return read_columns(y, _num_samples(X))
+        return read_columns(y, _num_samples(X), names)
 
     def _trunk_of(self, network: Network) -> Network:
         """Return the shared layers of a network."""

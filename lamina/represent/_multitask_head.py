@@ -60,6 +60,10 @@ class MultitaskHead(Head):
     metric_name: ClassVar[str] = "minus the loss"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.heads, (tuple, list)):
+            raise ParameterError(
+                f"heads must be a tuple with a head for each task. Got {shown(self.heads)}."
+            )
         heads = tuple(self.heads)
         for head in heads:
             if not isinstance(head, Head) or head.shared_raw(_n(head)):
@@ -84,8 +88,10 @@ class MultitaskHead(Head):
 
     def targets(self, y: Array) -> Array:
         """Return values and factors as float64 of shape (N, 2 T)."""
-        columns = np.asarray(y, dtype=np.float64)
-        n_tasks = len(self.heads)
+        array, n_tasks = np.asarray(y), len(self.heads)
+        if array.dtype.kind not in "biuf":
+            raise DataError(f"y must hold numbers, values and factors. Got dtype {array.dtype}.")
+        columns = array.astype(np.float64)
         if columns.ndim != 2 or columns.shape[1] != 2 * n_tasks:
             raise DataError(
                 f"y must have {2 * n_tasks} columns, values and factors of {n_tasks} tasks. "
@@ -123,7 +129,10 @@ class MultitaskHead(Head):
 
     def _error(self, raw: Tensor, y: Tensor) -> Tensor:
         return torch.stack(
-            [c * head._error(part, target) for head, part, target, c in self._tasks(raw, y)]
+            [
+                _counted(c, head._error(part, target))
+                for head, part, target, c in self._tasks(raw, y)
+            ]
         ).sum(0)
 
     def error_and_gradient(self, raw: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -131,8 +140,8 @@ class MultitaskHead(Head):
         errors, gradients = [], []
         for head, part, target, factor in self._tasks(raw, y):
             error, gradient = head.error_and_gradient(part, target)
-            errors.append(factor * error)
-            gradients.append(factor.unsqueeze(-1) * gradient)
+            errors.append(_counted(factor, error))
+            gradients.append(_counted(factor.unsqueeze(-1), gradient))
         return torch.stack(errors).sum(0), torch.cat(gradients, -1)
 
     def distribution(self, raw: Tensor) -> NoReturn:
@@ -157,6 +166,11 @@ class MultitaskHead(Head):
 
     def _to_config(self) -> dict[str, Any]:
         return {"name": self.name, "heads": [head._to_config() for head in self.heads]}
+
+
+def _counted(factor: Tensor, values: Tensor) -> Tensor:
+    """Return factor · values, and 0 where the factor is 0, even of what has overflowed."""
+    return torch.where(factor > 0, factor * values, 0.0)
 
 
 def _n(head: Head) -> int:
