@@ -105,8 +105,9 @@ class _SparseRun:
         self._slope = cast("Tensor | None", network.slopes[0])
         self._rest = None
         if len(layers) > 1:
+            *between, last = network.activations[1:]
             self._rest = Network.from_arrays(
-                layers[1:], network.activations[1:-1], slopes=network.slopes[1:]
+                layers[1:], between, output_activation=last, slopes=network.slopes[1:]
             )
 
     def __call__(self, X: Any) -> FloatArray:
