@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from ._members import private_random_state
 from ._mlp import BaseMLP
 from ._parameters import hidden_activations, hidden_sizes
 from ._prediction import raw_outputs
-from ._transfer_inputs import Data
+from ._transfer_inputs import Data, stacked
 from ._transfer_outputs import Outputs
 from ._transfer_predictor import predictor_of
 from ._transfer_report import TransferResult
@@ -241,11 +241,6 @@ def upper(network: Network, first: int, last: int) -> Network:
         output_activation=activations[-1],
         slopes=[slope for _, _, slope in layers],
     )
-
-
-def stacked(X: Any, more: Any) -> Any:
-    """Return the rows of both, the first above."""
-    return cast(Any, sp.vstack)([X, more]).tocsr() if sp.issparse(X) else np.concatenate([X, more])
 
 
 def feature_scaling(X: Any, weight: FloatArray | None, more: Any) -> tuple[FloatArray, FloatArray]:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import (
+    _check_feature_names,
     _check_n_features,
+    _get_feature_names,
     _num_samples,
-    check_array,
     column_or_1d,
     validate_data,
 )
 
 from lamina._checks import shown
-from lamina._errors import DataError, ParameterError
+from lamina._errors import DataError, DataWarning, ParameterError
 from lamina._typing import Array, FloatArray
 
+from ._encoder_cross_modal import CrossModalEncoder
 from ._inputs import check_new_data, check_training_data
 from ._table_base import BaseTable
 from ._trunk import Trunk
-from ._trunk_inputs import prepared
+from ._trunk_inputs import finds_columns, prepared, takes_numbers
+from ._trunk_rows import check_names, matrix
 from ._weights import check_weights
 
 
@@ -39,6 +43,12 @@ class Data:
     weight: FloatArray | None
     X_unlabelled: Any
     tables: bool  # whether the source encodes the columns itself
+
+    def used(self, values: Any) -> Any:
+        """Return of X or y the rows that have a weight."""
+        if self.weight is None or (self.weight > 0).all():
+            return values
+        return _safe_indexing(values, np.flatnonzero(self.weight > 0))
 
     @property
     def n_unlabelled(self) -> int:
@@ -62,7 +72,10 @@ def takes_tables(source: Any) -> bool:
     """Return whether a source reads the columns of a table by itself."""
     if isinstance(source, Trunk):
         return source.reads_tables
-    return isinstance(source, (BaseTable, Pipeline)) or (
+    if isinstance(source, Pipeline):
+        *before, last = [step for _, step in source.steps] or [None]
+        return not all(takes_numbers(step) for step in before) or takes_tables(last)
+    return isinstance(source, BaseTable) or (
         getattr(source, "_tables", False) or takes_tables_inside(source)
     )
 
@@ -81,13 +94,7 @@ def tags_of(source: Any) -> Any:
 def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: Any) -> Data:
     """Return the rows, checked as far as they are not left to a table's encoder."""
     if takes_tables(transfer.pretrained):
-        validate_data(transfer, X, y, skip_check_array=True, reset=True)
-        if _num_samples(X) != len(y):
-            raise DataError(
-                f"y must have one entry for each of the {_num_samples(X)} rows of X. Got {len(y)}."
-            )
-        weight = check_weights(sample_weight, np.empty((_num_samples(X), 1)))
-        return Data(X, _one_column(np.asarray(y)), weight, X_unlabelled, tables=True)
+        return _table_data(transfer, X, y, sample_weight, X_unlabelled)
     X, y = check_training_data(
         transfer,
         X,
@@ -96,12 +103,11 @@ def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: 
         reset=True,
         numeric_target=transfer._numeric_target,
     )
-    _check_names(transfer)
     y = y if sp.issparse(y) else _one_column(y)
     if X_unlabelled is not None:
-        X_unlabelled = check_array(
-            X_unlabelled, accept_sparse="csr", dtype=X.dtype, input_name="X_unlabelled"
-        )
+        names = getattr(transfer, "feature_names_in_", None)
+        check_names("X_unlabelled", _get_feature_names(X_unlabelled), names, "of X")
+        X_unlabelled = matrix(X_unlabelled, "X_unlabelled", dtype=X.dtype.name, finite=True)
         if X_unlabelled.shape[1] != X.shape[1]:
             raise DataError(
                 f"X_unlabelled must have the {X.shape[1]} features of X. "
@@ -110,72 +116,102 @@ def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: 
     return Data(X, y, check_weights(sample_weight, X), X_unlabelled, tables=False)
 
 
+def _table_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: Any) -> Data:
+    """Return rows whose columns the source reads, with those without a label in their order."""
+    validate_data(transfer, X, y, skip_check_array=True, reset=True)
+    n_rows = _num_samples(X)
+    if np.ndim(y) == 0 or len(y) != n_rows:
+        raise DataError(
+            f"y must have one entry for each of the {n_rows} rows of X. "
+            f"Got {shown(y) if np.ndim(y) == 0 else len(y)}."
+        )
+    weight = check_weights(sample_weight, np.empty((n_rows, 1)))
+    more = _in_order_of(X, X_unlabelled)
+    return Data(X, _one_column(np.asarray(y)), weight, more, tables=True)
+
+
+def _in_order_of(X: Any, more: Any) -> Any:
+    """Return the columns of X of a table that may have them in another order, and more."""
+    if not (isinstance(X, pd.DataFrame) and isinstance(more, pd.DataFrame)):
+        return more
+    missing = [column for column in X.columns if column not in more.columns]
+    if missing:
+        raise DataError(
+            f"X_unlabelled must have the columns of X. Got none of the name {shown(missing[0])}."
+        )
+    unknown = [column for column in more.columns if column not in X.columns]
+    if unknown:
+        warnings.warn(
+            f"X_unlabelled has columns that X has not; they are ignored: {shown(unknown)}.",
+            DataWarning,
+            stacklevel=6,
+        )
+    return more if list(more.columns) == list(X.columns) else more[list(X.columns)]
+
+
 def _one_column(y: Array) -> Array:
     return column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y
 
 
-def _check_names(transfer: Any) -> None:
-    """Refuse columns of other names, or in another order, than the source was fitted to."""
-    source = transfer.pretrained
-    known = source.feature_names if isinstance(source, Trunk) else None
-    if known is None and is_fitted(source):
-        known = getattr(source, "feature_names_in_", None)
-    own = getattr(transfer, "feature_names_in_", None)
-    if known is None or own is None or len(known) != len(own):
-        return
-    for place, (theirs, ours) in enumerate(zip(known, own, strict=True)):
-        if theirs != ours:
-            raise DataError(
-                f"X must have the columns that the pretrained model was fitted to, in their "
-                f"order. Got {ours!r} in place {place}, where it had {theirs!r}."
-            )
-
-
 def new_rows(transfer: Any, X: Any) -> Any:
     """Return rows to predict for, as the whole networks take them."""
-    if transfer._tables:
-        if not isinstance(X, pd.DataFrame):
-            _check_n_features(transfer, np.empty((1, np.shape(X)[-1])), reset=False)
-    else:
-        X = check_new_data(transfer, X)
-    return prepared(transfer._steps, X)
+    steps = transfer._steps
+    if not transfer._tables:
+        return prepared(steps, check_new_data(transfer, X))
+    if np.ndim(X) != 2:
+        raise DataError(f"X must be a table of rows and columns. Got {shown(X)}.")
+    by_name = finds_columns(steps)
+    if not by_name:
+        _check_feature_names(transfer, X, reset=False)
+    if not (by_name and isinstance(X, pd.DataFrame)):
+        _check_n_features(transfer, X, reset=False)
+    return prepared(steps, X)
 
 
 def pretrain(transfer: Any, data: Data) -> Trunk:
     """Return the trunk of the source, which is fitted first where it is not."""
     source = transfer.pretrained
     if is_fitted(source):
-        return Trunk.of(source)
+        trunk = Trunk.of(source)
+        trunk.check_names(getattr(transfer, "feature_names_in_", None))
+        return trunk
     last = source.steps[-1][1] if isinstance(source, Pipeline) else source
+    _refuse_what_needs_more(source, last)
+    encoder = clone(source)
+    rows = stacked(data.used(data.X), data.X_unlabelled)
+    if getattr(last, "pairs", None) == "class":
+        own = data.used(data.y)
+        labels = np.full(_num_samples(rows), None, dtype=object)
+        labels[: len(own)] = list(own)
+        return Trunk.of(encoder.fit(rows, labels))
+    return Trunk.of(encoder.fit(rows))
+
+
+def _refuse_what_needs_more(source: Any, last: Any) -> None:
+    """Raise unless the end of a source that is not fitted learns from rows alone."""
     if is_classifier(last) or is_regressor(last):
         raise ParameterError(
             f"pretrained must be fitted to its own task before its layers can be used. Got an "
             f"unfitted {type(last).__name__}. Call its fit first; only an encoder, which needs no "
             "labels, is fitted here."
         )
+    if isinstance(last, CrossModalEncoder):
+        raise ParameterError(
+            "pretrained must be fitted to its pairs before its layers can be used. Got an "
+            "unfitted CrossModalEncoder. Call its fit with both sides of the pairs first."
+        )
     if not isinstance(last, BaseEstimator) or not callable(getattr(last, "transform", None)):
         raise ParameterError(
             f"pretrained must be a model whose layers can be copied. Got {shown(source)}."
         )
-    encoder = clone(source)
-    rows = _stacked(data)
-    if getattr(last, "pairs", None) == "class":
-        labels = np.full(_num_samples(rows), None, dtype=object)
-        labels[: len(data.y)] = list(data.y)
-        return Trunk.of(encoder.fit(rows, labels))
-    return Trunk.of(encoder.fit(rows))
 
 
-def _stacked(data: Data) -> Any:
-    """Return the labelled rows that have a weight, and the others below them."""
-    X, more = data.X, data.X_unlabelled
-    if data.weight is not None and not (data.weight > 0).all():
-        kept = np.flatnonzero(data.weight > 0)
-        X = X.iloc[kept] if isinstance(X, pd.DataFrame) else np.asarray(X)[kept]
+def stacked(X: Any, more: Any) -> Any:
+    """Return the rows of both, the first above."""
     if more is None:
         return X
     if isinstance(X, pd.DataFrame) and isinstance(more, pd.DataFrame):
         return pd.concat([X, more], ignore_index=True)
     if sp.issparse(X) or sp.issparse(more):
-        return sp.vstack([X, more]).tocsr()
+        return cast(Any, sp.vstack)([X, more]).tocsr()
     return np.concatenate([np.asarray(X), np.asarray(more)])

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _get_feature_names, check_is_fitted
 from torch import nn
 
 from lamina._checks import check_integer, shown
@@ -24,7 +24,17 @@ from ._prediction import raw_outputs
 from ._state import _below
 from ._table_base import BaseTable
 from ._table_state import pack_classes, unpack_classes
-from ._trunk_inputs import Scaling, Step, prepared, step_of, steps_from_state, steps_to_state
+from ._trunk_inputs import (
+    Scaling,
+    Step,
+    does_nothing,
+    finds_columns,
+    prepared,
+    step_of,
+    steps_from_state,
+    steps_to_state,
+)
+from ._trunk_rows import check_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +131,7 @@ class Trunk:
 
     def inputs(self, X: Any) -> Any:
         """Return rows as the networks take them: encoded and scaled, of shape (N, D)."""
+        self.check_names(_get_feature_names(X))
         matrix = prepared(self.steps, X)
         if matrix.shape[1] != self.networks[0].sizes[0]:
             raise DataError(
@@ -129,12 +140,17 @@ class Trunk:
             )
         return matrix
 
+    def check_names(self, names: Any) -> None:
+        """Refuse the names of other columns than the model was fitted to, where they count."""
+        if not finds_columns(self.steps):
+            check_names("X", names, self.feature_names, "that the pretrained model was fitted to")
+
     def transform(self, X: Any) -> FloatArray:
         """Return the features of rows; of several networks side by side.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array, CSR matrix or table of shape (n_samples, n_features)
             Rows as the model that the trunk was taken from wants them.
 
         Returns
@@ -142,7 +158,7 @@ class Trunk:
         ndarray of shape (n_samples, n_features_out)
             In the precision of the networks.
         """
-        matrix = self.inputs(X if self.steps else np.asarray(X))
+        matrix = self.inputs(X)
         made = [raw_outputs(body, matrix) for body in self.bodies(self.n_layers) if body]
         return np.concatenate(made, axis=1)
 
@@ -210,8 +226,12 @@ def _read_other(model: Any) -> Trunk:
         network = getattr(model, "network_", None)
         predictor = getattr(model, "predictor_", None)
         if isinstance(predictor, BaseMLP):  # a transfer, which may be transferred again
-            steps = getattr(model, "_steps", ())
-            return replace(_read(predictor), source=type(model).__name__, steps=steps)
+            return replace(
+                _read(predictor),
+                source=type(model).__name__,
+                steps=getattr(model, "_steps", ()),
+                feature_names=getattr(model, "feature_names_in_", None),
+            )
         if isinstance(network, Network) and getattr(model, "input_mean_", None) is not None:
             return _trunk(model, _scaling_of(model), [network], drop_last=False)
         if getattr(model, "best_estimator_", None) is not None:
@@ -231,13 +251,12 @@ def _read_pipeline(pipeline: Pipeline) -> Trunk:
     steps = [step_of(transformer) for _, transformer in pipeline.steps[:-1]]
     trunk = _read(pipeline.steps[-1][1])
     before = tuple(step for step in steps if step is not None)
+    if not before:
+        return trunk
     # the columns of a pipeline are those of its first step
-    names = getattr(pipeline.steps[0][1], "feature_names_in_", None) if before else None
-    return replace(
-        trunk,
-        steps=(*before, *trunk.steps),
-        feature_names=trunk.feature_names if not before else names,
-    )
+    first = next(step for _, step in pipeline.steps if not does_nothing(step))
+    names = getattr(first, "feature_names_in_", None)
+    return replace(trunk, steps=(*before, *trunk.steps), feature_names=names)
 
 
 def _trunk(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,6 +18,7 @@ from lamina._typing import Array, FloatArray
 from lamina.tables import TableEncoder
 
 from ._input_scaling import standardised
+from ._trunk_rows import matrix
 
 Arrays = dict[str, Array]
 
@@ -29,7 +32,13 @@ class Scaling:
 
     def transform(self, X: Any) -> Any:
         """Return the scaled matrix."""
-        return standardised(X, self.centre, self.scale)
+        rows = matrix(X)
+        if rows.shape[1] != len(self.centre):
+            raise DataError(
+                f"X must have {len(self.centre)} features, as the pretrained model has. "
+                f"Got {rows.shape[1]}."
+            )
+        return standardised(rows, self.centre, self.scale)
 
     def _to_state(self) -> tuple[dict[str, Any], Arrays]:
         return {"kind": "scaling"}, {"centre": self.centre, "scale": self.scale}
@@ -77,10 +86,28 @@ def is_frame(values: Any) -> bool:
     return callable(getattr(values, "to_numpy", None))
 
 
+def does_nothing(transformer: Any) -> bool:
+    """Return whether a Pipeline passes rows by this step."""
+    return transformer is None or isinstance(transformer, str)  # "passthrough"
+
+
+def takes_numbers(transformer: Any) -> bool:
+    """Return whether a step takes a matrix of numbers, and not a table as it comes."""
+    return does_nothing(transformer) or type(transformer) is StandardScaler
+
+
+def finds_columns(steps: Sequence[Step]) -> bool:
+    """Return whether the first step finds the columns of a table by name, in any order."""
+    first = steps[0] if steps else None
+    if isinstance(first, Foreign):
+        return isinstance(first.transformer, ColumnTransformer)
+    return isinstance(first, Columns)
+
+
 def step_of(transformer: Any) -> Step | None:
     """Return a fitted transformer as a step, or None where it does nothing."""
-    if transformer is None or isinstance(transformer, str):
-        return None  # "passthrough"
+    if does_nothing(transformer):
+        return None
     check_is_fitted(transformer)
     if isinstance(transformer, TableEncoder):
         return Columns(transformer)
@@ -96,13 +123,14 @@ def prepared(steps: Sequence[Step], X: Any) -> Any:
     """Return rows as the network takes them, a matrix of finite numbers."""
     for step in steps:
         X = step.transform(X)
-    values: Any = X.data if getattr(X, "nnz", None) is not None else X
+    rows = matrix(X)
+    values: Any = rows.data if sp.issparse(X) else rows
     if not np.isfinite(values).all():
         raise DataError(
             "X must be within reach of the rows that the pretrained model was fitted to. Got a "
             "value that is infinite or NaN once it is scaled."
         )
-    return X
+    return rows
 
 
 def steps_to_state(steps: Sequence[Step]) -> tuple[list[dict[str, Any]], Arrays]:
