@@ -22,7 +22,7 @@ from ._graph_passes import GraphBuffers
 from ._graph_readings import GraphReadings
 from ._graph_state import read_graph_state, state_of_graph
 from ._graph_structure import Structure
-from ._graph_values import by_name, columns_of
+from ._graph_values import by_name, columns_of, in_order
 from ._initialisation import Initialisation, Rng, get_initialisation, source_of_draws
 from ._layer_arrays import torch_dtype
 from ._network import Network
@@ -280,8 +280,9 @@ class GraphNetwork(GraphReadings, nn.Module):
 
         Parameters
         ----------
-        X : Tensor or array of shape (..., D), or mapping from str to them
-            Values of the inputs: columns in the order of ``inputs``, or each by its name.
+        X : Tensor, array or table of shape (..., D), or mapping from str to them
+            Values of the inputs: columns in the order of ``inputs``, or each by its name. A
+            table whose columns have names is read by name.
 
         Returns
         -------
@@ -314,8 +315,8 @@ class GraphNetwork(GraphReadings, nn.Module):
 
         Parameters
         ----------
-        X : array or Tensor of shape (..., D)
-            Inputs, converted to the network's dtype and device.
+        X : array, Tensor or table of shape (..., D)
+            Inputs, converted to the network's dtype and device; a table's columns by name.
 
         Returns
         -------
@@ -333,7 +334,8 @@ class GraphNetwork(GraphReadings, nn.Module):
         self, X: Any, wanted: Callable[[GraphBuffers, Tensor], Tensor], n_columns: int
     ) -> Any:
         """Run rows some at a time, so that the units' values stay in cache."""
-        tensor = as_tensor("X", X, like=self.edge_weights)
+        columns = in_order(X, self.inputs, self.edge_weights)
+        tensor = as_tensor("X", columns, like=self.edge_weights)
         check_columns(tensor, len(self.inputs))
         flat = tensor.reshape(-1, tensor.shape[-1])
         result = flat.new_empty(len(flat), n_columns)
