@@ -15,12 +15,12 @@ from lamina._typing import IntArray
 from lamina.nn import Network
 from lamina.stack import NetworkEngine, Optimizer
 
-from ._in_batch import pair_loss, references, same_id
-from ._labels import id_numbers
+from ._in_batch import pair_loss, references
+from ._labels import class_numbers
 from ._loss import check_temperature
 from ._samplers import Sampler
 from ._supervised import positives_of, supervised_loss, supervised_references
-from ._training import Views, largest_batch
+from ._training import Things, Views, largest_batch
 from ._units import unit_rows
 
 
@@ -42,9 +42,10 @@ class ContrastiveTraining:
     temperature : float, default=0.1
         τ, above 0.
     labels : array of shape (n_samples,), optional
-        Classes of all rows.
+        Classes of all rows; missing (None, NaN) where unknown, which is a class of its own.
     ids : array of shape (n_samples,) or (n_samples, m), optional
-        What each row is; rows that agree share their positives. Only used without labels.
+        What each row is; rows that agree share their positives. With labels, those of which one
+        has no class are each other's positives.
     optimizer : str or Optimizer, default="adam"
         How the weights move.
     weight_decay : float, default=0.0
@@ -67,6 +68,11 @@ class ContrastiveTraining:
     ------
     ParameterError
         If a parameter is not allowed.
+
+    Warns
+    -----
+    DataWarning
+        Once, if all rows of a batch are the same thing, so that there is no negative.
 
     Examples
     --------
@@ -110,8 +116,8 @@ class ContrastiveTraining:
     def feed(self, sampler: Sampler, views: Views, *, labels: Any = None, ids: Any = None) -> None:
         """Go on with other data, whose batches fit into the memory of the first."""
         self._sampler, self._views = sampler, views
-        self._labels = None if labels is None else id_numbers(labels, len(labels), "labels")
-        self._ids = None if ids is None else id_numbers(ids, len(ids))
+        self._labels = None if labels is None else class_numbers(labels)
+        self._things = Things(ids)
 
     def resume(self, other: ContrastiveTraining) -> None:
         """Go on from where a training of equal layers stands, by the settings of this one."""
@@ -139,23 +145,23 @@ class ContrastiveTraining:
         if self._labels is not None:
             units = unit_rows(z)
             self.n_zero_rows += units.n_zero_rows
-            codes = self._labels[torch.from_numpy(rows)].repeat(2)
-            return supervised_loss(units, positives_of(codes), self._scale)
+            return supervised_loss(units, self._positives(self._labels, rows), self._scale)
         a, b = unit_rows(z[:n]), unit_rows(z[n:])
         self.n_zero_rows += a.n_zero_rows + b.n_zero_rows
-        found = pair_loss(a, b, self._scale, self._same(rows), True)
+        found = pair_loss(a, b, self._scale, self._things.no_negatives(rows), True)
         return found.value, torch.cat([found.to_a, found.to_b])
 
-    def _same(self, rows: IntArray) -> Tensor | None:
-        return None if self._ids is None else same_id(self._ids[torch.from_numpy(rows)])
+    def _positives(self, labels: Tensor, rows: IntArray) -> Tensor:
+        """Return which of both views of the rows belong together by class."""
+        codes = labels[torch.from_numpy(rows)].repeat(2)
+        return positives_of(codes, self._things.same(rows, n_views=2))
 
     def references(self) -> tuple[float, float]:
         """Return the loss at collapse and a floor, for the first batch."""
         rows = self._sampler.batch(0)
         if self._labels is None:
-            return references(self._same(rows), len(rows), self._scale, True)
-        codes = self._labels[torch.from_numpy(rows)].repeat(2)
-        return supervised_references(positives_of(codes), self._scale)
+            return references(self._things.no_negatives(rows), len(rows), self._scale, True)
+        return supervised_references(self._positives(self._labels, rows), self._scale)
 
     def threads(self) -> AbstractContextManager[None]:
         """Use one thread within the block where the network is small."""

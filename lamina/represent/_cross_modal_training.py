@@ -7,19 +7,16 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from lamina._checks import check_integer, check_real
 from lamina._errors import DataError
 from lamina._random import NOISE, generator
-from lamina._typing import IntArray
 from lamina.nn import Network
 from lamina.stack import NetworkEngine, Optimizer
 
-from ._in_batch import MAX_LOG_SCALE, pair_loss, references, same_id
-from ._labels import id_numbers
+from ._in_batch import MAX_LOG_SCALE, pair_loss, references
 from ._samplers import Sampler
-from ._training import Views, largest_batch
+from ._training import Things, Views, largest_batch
 from ._units import unit_rows
 
 
@@ -64,6 +61,11 @@ class CrossModalTraining:
         If a parameter is not allowed.
     DataError
         If the networks have outputs of different widths.
+
+    Warns
+    -----
+    DataWarning
+        Once, if all pairs of a batch are the same thing, so that there is no negative.
 
     Examples
     --------
@@ -117,7 +119,7 @@ class CrossModalTraining:
     def feed(self, sampler: Sampler, views: Views, *, ids: Any = None) -> None:
         """Go on with other data, whose batches fit into the memory of the first."""
         self._sampler, self._views = sampler, views
-        self._ids = None if ids is None else id_numbers(ids, len(ids))
+        self._things = Things(ids)
 
     def resume(self, other: CrossModalTraining) -> None:
         """Go on from where a training of equal layers stands, by the settings of this one."""
@@ -142,7 +144,7 @@ class CrossModalTraining:
             for engine, side in zip(self._engines, sides, strict=True)
         )
         self.n_zero_rows += a.n_zero_rows + b.n_zero_rows
-        found = pair_loss(a, b, math.exp(self._log_scale), self._same(rows), True)
+        found = pair_loss(a, b, math.exp(self._log_scale), self._things.no_negatives(rows), True)
         loss = found.value.item()
         if math.isfinite(loss):
             for engine, delta in zip(self._engines, (found.to_a, found.to_b), strict=True):
@@ -162,13 +164,12 @@ class CrossModalTraining:
         step = (mean / (1 - 0.9**t)) / (math.sqrt(square / (1 - 0.999**t)) + 1e-8)
         self._log_scale = min(max(self._log_scale - learning_rate * step, 0.0), MAX_LOG_SCALE)
 
-    def _same(self, rows: IntArray) -> Tensor | None:
-        return None if self._ids is None else same_id(self._ids[torch.from_numpy(rows)])
-
     def references(self) -> tuple[float, float]:
         """Return the loss at collapse and its floor, for the first batch and this temperature."""
         rows = self._sampler.batch(0)
-        return references(self._same(rows), len(rows), math.exp(self._log_scale), True)
+        return references(
+            self._things.no_negatives(rows), len(rows), math.exp(self._log_scale), True
+        )
 
     def threads(self) -> AbstractContextManager[None]:
         """Use one thread within the block where both networks are small."""

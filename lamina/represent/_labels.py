@@ -34,6 +34,18 @@ def id_numbers(ids: Any, n: int, name: str = "ids") -> Tensor:
     return torch.from_numpy(np.stack(codes, axis=1).reshape(array.shape))
 
 
+def class_numbers(labels: Any) -> Tensor:
+    """Return classes as whole numbers (n,); a missing one has a number below 0 of its own."""
+    array = _array("labels", labels)
+    if array.ndim != 1:
+        raise DataError(f"labels must be a list of classes. Got shape {array.shape}.")
+    missing = missing_in(array)
+    numbers = torch.from_numpy(-1 - np.arange(len(array)))
+    known = array[~missing]
+    numbers[torch.from_numpy(~missing)] = id_numbers(known, len(known), "labels")
+    return numbers
+
+
 def kind_of(label: Any) -> str:
     """Return what a label is: of two kinds none can be equal."""
     if isinstance(label, str):

@@ -11,6 +11,8 @@ from lamina._errors import DataError, ParameterError
 from lamina._random import ORDER, generator, permutation
 from lamina._typing import IntArray
 
+from ._labels import labels_of
+
 
 class Sampler(Protocol):
     """What a training loop asks for its batches; each is a function of seed and step."""
@@ -99,7 +101,7 @@ class ClassBatches:
     Raises
     ------
     DataError
-        If there is one row.
+        If there is one row, or a label is missing.
     ParameterError
         If there is a batch of one.
 
@@ -112,7 +114,8 @@ class ClassBatches:
     """
 
     def __init__(self, labels: Any, batch_size: int, per_class: int = 4, seed: int = 0) -> None:
-        classes, codes = np.unique(np.asarray(labels), return_inverse=True)
+        known = labels_of("labels", labels, len(labels))
+        classes, codes = np.unique(known, return_inverse=True)
         if len(codes) < 2:
             raise DataError(f"labels must be those of at least 2 rows. Got {len(codes)}.")
         self.batch_size = check_batch_size(batch_size)

@@ -90,11 +90,18 @@ def supervised_contrastive(z: Any, labels: Any, temperature: float = 0.1) -> Con
     )
 
 
-def positives_of(codes: Tensor) -> Tensor:
-    """Return which other rows (n, n) have the codes (n,) or (n, m) of a row."""
+def positives_of(codes: Tensor, same: Tensor | None = None) -> Tensor:
+    """Return which other rows (n, n) have the codes (n,) or (n, m) of a row.
+
+    Rows that are the ``same`` (n, n) are positives as well where the code of one is below 0,
+    which stands for an unknown class.
+    """
     columns = codes.reshape(len(codes), -1)
-    same = (columns[:, None] == columns[None]).all(2)
-    return same.fill_diagonal_(False)
+    positives = (columns[:, None] == columns[None]).all(2)
+    if same is not None:
+        unknown = (columns < 0).any(1)
+        positives |= same & (unknown[:, None] | unknown[None])
+    return positives.fill_diagonal_(False)
 
 
 def supervised_loss(z: UnitRows, positives: Tensor, scale: float) -> tuple[Tensor, Tensor]:
