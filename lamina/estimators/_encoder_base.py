@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -12,27 +11,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.callback import CallbackSupportMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import check_is_fitted
 
 from lamina._checks import check_sizes
-from lamina._errors import DataWarning, DivergedError
+from lamina._errors import DivergedError
 from lamina._typing import DTYPES, Array, DtypeName, FloatArray
 from lamina.nn import Activation, Network
-from lamina.represent import Training, cosine_similarities
+from lamina.represent import Training
 
-from ._encoder_inputs import check_rows, scaled
+from ._encoder_fixed import Settled, check_settled, of_all
+from ._encoder_inputs import check_rows, scaled, scaling_of
+from ._encoder_looks import check_finite
 from ._encoder_rounds import Rounds
 from ._encoder_state import from_state, to_state
+from ._encoder_warnings import warn_user
 from ._parameters import ActivationNames, Names, near_miss
 
 if TYPE_CHECKING:
     import pandas as pd
-
-COLLAPSED_COSINE = 0.99
-N_LOOKED_AT = 256
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
@@ -66,6 +64,7 @@ class BaseEncoder(
     random_state: int | np.random.RandomState | None
     verbose: bool | int
     dtype: DtypeName
+    standardize: bool = True
 
     network_: Network
     input_mean_: FloatArray
@@ -80,12 +79,24 @@ class BaseEncoder(
     _arrays: ClassVar[tuple[str, ...]] = ("input_mean_", "input_scale_")
     _figures: ClassVar[tuple[str, ...]] = ("n_features_in_", "n_steps_", "loss_")
     """Fitted attributes that are arrays, and those that are numbers or lists of them."""
+    _names: ClassVar[tuple[str, ...]] = ("feature_names_in_",)
+    """Attributes that hold names of columns, where there are any."""
+    _power: ClassVar[int] = 1
+    """To which power the loss takes the outputs."""
     _seed: int
     _training: Any = None
 
     @abstractmethod
     def _fitted_by(self, networks: list[Network]) -> dict[str, Any]:
         """Return the fitted attributes that trained networks give."""
+
+    @abstractmethod
+    def _whole(self) -> list[Network]:
+        """Return the networks as they are trained, with what is cut off afterwards."""
+
+    @abstractmethod
+    def _settled(self) -> Settled:
+        """Return which layers the networks have, and which the parameters ask for now."""
 
     @property
     def networks_(self) -> list[Network]:
@@ -140,6 +151,18 @@ class BaseEncoder(
         # an old network must not be left behind with a new scale of the inputs
         self.__dict__.pop("network_", None)
 
+    def _measure(self, rows: FloatArray, *, one_for_all: bool = False) -> None:
+        """Set what inputs are standardised with."""
+        if self.standardize:
+            self.input_mean_, self.input_scale_ = scaling_of(rows, one_for_all=one_for_all)
+        else:
+            self.input_mean_ = np.zeros(rows.shape[1])
+            self.input_scale_ = np.ones(rows.shape[1])
+
+    def _check_settled(self) -> None:
+        """Refuse to go on with layers, an activation or a precision that the networks lack."""
+        check_settled(of_all(self._whole(), self.activation, self.dtype) | self._settled())
+
     def _hidden(self) -> tuple[int, ...]:
         """Return the widths of the hidden layers, of which there is at least one."""
         sizes = check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
@@ -160,8 +183,12 @@ class BaseEncoder(
         n_steps: int,
         per_round: int,
         data: dict[str, Any] | None,
+        seen: Sequence[FloatArray],
     ) -> None:
-        """Take steps, a round at a time, until the end, Ctrl-C or a callback's wish."""
+        """Take steps, a round at a time, until the end, Ctrl-C or a callback's wish.
+
+        ``seen`` has rows for each network, whose outputs must be finite in the end.
+        """
         n_rounds = math.ceil(n_steps / per_round)
         heard = Rounds(self, n_rounds, data, lambda: self._fitted_by(training.networks()))
         losses: list[float] = []
@@ -173,59 +200,40 @@ class BaseEncoder(
                     for _ in range(min(per_round, n_steps - k * per_round)):
                         losses.append(training.step(rate))
                         if not math.isfinite(losses[-1]):
-                            raise DivergedError(
-                                f"Training must keep a finite loss. Got {losses[-1]} in step "
-                                f"{training.n_steps}. Lower learning_rate_init."
-                            )
+                            raise self._diverged(training.n_steps, losses)
                         self._tell(training.n_steps, losses)
                     if heard.end_round(last=k == n_rounds - 1):
                         break
             except KeyboardInterrupt:
                 interrupted = True
+        networks = training.networks()
+        check_finite(networks, seen, training.n_steps, self._power)
         self.n_steps_ = training.n_steps
         self.loss_curve_ = [*self.loss_curve_, *losses]
         tail = self.loss_curve_[-max(1, len(self.loss_curve_) // 10) :]
         self.loss_ = float(np.mean(tail)) if tail else math.nan
-        for name, value in self._fitted_by(training.networks()).items():
+        for name, value in self._fitted_by(networks).items():
             setattr(self, name, value)
         heard.finish()
         if interrupted:
-            warnings.warn("Training interrupted by user.", UserWarning, stacklevel=4)
+            warn_user("Training interrupted by user.", UserWarning)
+
+    def _diverged(self, step: int, losses: list[float]) -> DivergedError:
+        """Return what to say of a loss that is not finite; the first one is not the steps'."""
+        cure = "Lower learning_rate_init."
+        if len(losses) == 1:
+            cure = "Bring the columns of X to a smaller scale."
+            if not self.standardize:
+                cure = "Set standardize=True, or bring the columns of X to a smaller scale."
+        return DivergedError(
+            f"Training must keep a finite loss. Got {losses[-1]} in step {step}. {cure}"
+        )
 
     def _tell(self, step: int, losses: list[float]) -> None:
         """Print some lines of progress."""
         every = max(1, int(self.max_steps) // 10)
         if self.verbose and step % every == 0:
             print(f"Step {step}, loss = {np.mean(losses[-every:]):.8f}")
-
-    def _warn_if_collapsed(self, outputs: FloatArray) -> None:
-        """Say so where all rows of what the loss looks at are about one point."""
-        n = len(outputs)
-        if n < 2:
-            return
-        cosines = cosine_similarities(outputs.astype(np.float64))
-        mean = float((cosines.sum() - np.trace(cosines)) / (n * (n - 1)))
-        if mean > COLLAPSED_COSINE or not outputs.any():
-            warnings.warn(
-                f"The representation has collapsed: different rows have a mean cosine of "
-                f"{mean:.3f}. Take stronger views, a lower temperature, a smaller "
-                "learning_rate_init or more rows.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-
-    def _warn_of_copies(self, ids: Array) -> Array | None:
-        """Return ids where rows are met more than once, and say how many."""
-        n_copies = len(ids) - len(np.unique(ids))
-        if not n_copies:
-            return None
-        warnings.warn(
-            f"{n_copies} of {len(ids)} rows are equal to another row. Equal rows count as the "
-            "same thing and are not pushed apart.",
-            DataWarning,
-            stacklevel=4,
-        )
-        return ids
 
     def _validate_params(self) -> None:
         """Check the parameters by scikit-learn's rules; a near miss is suggested."""

@@ -11,28 +11,32 @@ from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval
 
 from lamina._checks import check_sizes
+from lamina._errors import DataWarning
 from lamina._typing import DtypeName, FloatArray, IntArray
 from lamina.nn import Activation, Network
 from lamina.represent import (
     ClassBatches,
     ContrastiveTraining,
     InstanceBatches,
-    check_image_shape,
     row_ids,
 )
 
-from ._encoder_base import CONSTRAINTS, N_LOOKED_AT, BaseEncoder
-from ._encoder_inputs import check_rows, class_numbers, scaling_of
+from ._encoder_base import CONSTRAINTS, BaseEncoder
+from ._encoder_fixed import Settled
+from ._encoder_inputs import check_rows, class_numbers
+from ._encoder_looks import some_rows, warn_if_collapsed
 from ._encoder_parts import cut, joined
+from ._encoder_undo import undone_on_failure
 from ._encoder_views import (
     Views,
-    check_strength,
     check_views,
     corrupted_views,
     image_views,
     is_image_view,
     own_views,
+    view_settings,
 )
+from ._encoder_warnings import warn_user
 from ._parameters import Names
 
 
@@ -107,7 +111,8 @@ class ContrastiveEncoder(BaseEncoder):
     pairs_ : {"instance", "class"}
         What made the pairs.
     n_copies_ : int
-        Rows that are equal to an earlier one; they are not pushed apart.
+        Rows that are equal to an earlier one; they are not pushed apart, unless both have a
+        label and the labels differ.
     collapse_loss_, floor_loss_ : float
         The loss if all rows were one point, and what it cannot fall below.
     loss_curve_ : list of float
@@ -128,7 +133,10 @@ class ContrastiveEncoder(BaseEncoder):
     DataError
         If X has one row or values that are not finite, or y no classes where needed.
     DivergedError
-        If the loss becomes infinite or NaN.
+        If the loss, weights or features become infinite or NaN. After this and any other error
+        the encoder is as it was before the call.
+    ParameterError
+        If `partial_fit` finds parameters that the fitted networks do not go with.
 
     Warns
     -----
@@ -243,10 +251,14 @@ class ContrastiveEncoder(BaseEncoder):
         -------
         self : ContrastiveEncoder
         """
-        return self._learn(X, y, fresh=True)
+        with undone_on_failure(self):
+            return self._learn(X, y, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go once over more rows; the first call fixes how inputs are standardised.
+
+        The layers, the activation, ``dtype`` and the seed stay as well; a change of any other
+        parameter acts from here on.
 
         Parameters
         ----------
@@ -259,32 +271,45 @@ class ContrastiveEncoder(BaseEncoder):
         -------
         self : ContrastiveEncoder
         """
-        return self._learn(X, y, fresh=not self.__sklearn_is_fitted__(), once=True)
+        with undone_on_failure(self):
+            return self._learn(X, y, fresh=not self.__sklearn_is_fitted__(), once=True)
 
     def _learn(self, X: Any, y: Any, *, fresh: bool, once: bool = False) -> Self:
         self._validate_params()
         check_views(self.views)
+        if not fresh:
+            self._check_settled()
         rows = check_rows(self, X, reset=fresh, least=2)
         labels = self._labels(y, len(rows))
-        strength, shape = self._view_settings(rows.shape[1])
+        strength, shape = view_settings(self.views, self.strength, self.image_shape, rows.shape[1])
         if fresh:
             self._begin()
-            self._measure(rows)
+            self._measure(rows, one_for_all=is_image_view(self.views))
         data = self._scaled(rows)
         views = self._views(rows, data, strength, shape)
         sampler = self._sampler(labels, len(rows))
-        ids = row_ids(data)
-        self.n_copies_ = len(ids) - len(np.unique(ids))
-        shared = self._warn_of_copies(ids) if labels is None else None
+        shared = self._copies(data, labels)
         self.pairs_ = "instance" if labels is None else "class"
-        training = self._resumed(fresh, sampler, views, labels, shared)
+        training = ContrastiveTraining(
+            self._first_network() if fresh else self._whole()[0],
+            sampler,
+            views,
+            temperature=self.temperature,
+            labels=None if labels is None else np.where(labels < len(data), labels, np.nan),
+            ids=shared,
+            optimizer="adamw",
+            weight_decay=self.weight_decay,
+            seed=self._seed,
+            first_step=self.n_steps_,
+        )
+        if self._training is not None and not fresh:
+            training.resume(self._training)
         self.collapse_loss_, self.floor_loss_ = training.references()
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        told = None if once else {"X": X, "y": y}
-        self._run(training, n_steps, sampler.n_per_epoch, told)
+        told, seen = None if once else {"X": X, "y": y}, some_rows(data, self._seed)
+        self._run(training, n_steps, sampler.n_per_epoch, told, [seen])
         self._training = training if once else None
-        whole = joined(self.network_, self.projector_)
-        self._warn_if_collapsed(whole.predict_raw(data[:N_LOOKED_AT]))
+        warn_if_collapsed(self._whole()[0].predict_raw(seen))
         return self
 
     def project(self, X: Any) -> FloatArray:
@@ -317,23 +342,6 @@ class ContrastiveEncoder(BaseEncoder):
             return None
         return class_numbers(y, n_rows, needed=self.pairs == "class")
 
-    def _view_settings(self, n_features: int) -> tuple[float, tuple[int, ...]]:
-        """Return how strong the views are, and the shape of images."""
-        if not isinstance(self.views, str):
-            return 0.0, ()
-        strength = check_strength(self.views, self.strength)
-        if not is_image_view(self.views):
-            return strength, ()
-        return strength, check_image_shape(self.image_shape, n_features)
-
-    def _measure(self, rows: FloatArray) -> None:
-        """Set what inputs are standardised with."""
-        if self.standardize:
-            scaling = scaling_of(rows, one_for_all=is_image_view(self.views))
-        else:
-            scaling = np.zeros(rows.shape[1]), np.ones(rows.shape[1])
-        self.input_mean_, self.input_scale_ = scaling
-
     def _views(
         self, rows: FloatArray, data: FloatArray, strength: float, shape: tuple[int, ...]
     ) -> Views:
@@ -351,39 +359,38 @@ class ContrastiveEncoder(BaseEncoder):
             return InstanceBatches(n, self.batch_size, seed)
         return ClassBatches(labels, min(self.batch_size, n), seed=seed)
 
-    def _resumed(
-        self,
-        fresh: bool,
-        sampler: InstanceBatches | ClassBatches,
-        views: Views,
-        labels: IntArray | None,
-        ids: Any,
-    ) -> ContrastiveTraining:
-        """Return a training: a new one, the last one with new data, or one from the weights."""
-        if self._training is not None and not fresh:
-            training: ContrastiveTraining = self._training
-            training.feed(sampler, views, labels=labels, ids=ids)
-            return training
-        network = self._first_network() if fresh else joined(self.network_, self.projector_)
-        return ContrastiveTraining(
-            network,
-            sampler,
-            views,
-            temperature=self.temperature,
-            labels=labels,
-            ids=ids,
-            optimizer="adamw",
-            weight_decay=self.weight_decay,
-            seed=self._seed,
-            first_step=self.n_steps_,
-            max_batch_size=int(self.batch_size),
+    def _copies(self, data: FloatArray, labels: IntArray | None) -> IntArray | None:
+        """Count copies of rows; say how many and return what each row is, if that matters."""
+        ids = row_ids(data)
+        self.n_copies_ = len(ids) - len(np.unique(ids))
+        if not self.n_copies_ or (labels is not None and labels.max() < len(labels)):
+            return None  # where all labels are known they alone say what is the same
+        unless = "" if labels is None else " unless their labels differ"
+        warn_user(
+            f"{self.n_copies_} of {len(ids)} rows are equal to another row. Equal rows count as "
+            f"the same thing and are not pushed apart{unless}.",
+            DataWarning,
         )
+        return ids
 
     def _first_network(self) -> Network:
         """Draw the weights of encoder and projection."""
         projection = check_sizes("projection_sizes", self.projection_sizes)
         sizes = (len(self.input_mean_), *self._hidden(), *projection)
         return self._drawn(sizes, self._seed)
+
+    def _whole(self) -> list[Network]:
+        return [joined(self.network_, self.projector_)]
+
+    def _settled(self) -> Settled:
+        head = self.projector_
+        return {
+            "hidden_layer_sizes": (self.network_.sizes[1:], self._hidden()),
+            "projection_sizes": (
+                () if head is None else head.sizes[1:],
+                check_sizes("projection_sizes", self.projection_sizes),
+            ),
+        }
 
     def _fitted_by(self, networks: list[Network]) -> dict[str, Any]:
         trunk, head = cut(networks[0], len(self._hidden()))

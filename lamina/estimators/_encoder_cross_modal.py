@@ -8,27 +8,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _get_feature_names
 
-from lamina._checks import check_integer, check_sizes
-from lamina._errors import DataError
+from lamina._checks import check_sizes
 from lamina._random import spawn_seeds
-from lamina._typing import Array, DtypeName, FloatArray, IntArray
+from lamina._typing import DtypeName
 from lamina.nn import Activation, Network
-from lamina.represent import CrossModalTraining, InstanceBatches, cosine_similarities, row_ids
+from lamina.represent import CrossModalTraining, InstanceBatches
 
-from ._encoder_base import CONSTRAINTS, N_LOOKED_AT, BaseEncoder
-from ._encoder_inputs import (
-    check_pairs,
-    check_partners,
-    check_rows,
-    same_things,
-    scaled,
-    scaling_of,
-)
+from ._encoder_base import CONSTRAINTS
+from ._encoder_fixed import Settled
+from ._encoder_looks import some_rows, warn_if_collapsed
+from ._encoder_pairs import check_pairs, things_shown
+from ._encoder_two_sided import TwoSidedEncoder
+from ._encoder_undo import undone_on_failure
 
 
-class CrossModalEncoder(BaseEncoder):
+class CrossModalEncoder(TwoSidedEncoder):
     r"""Learn two encoders, of two kinds of data, whose outputs agree for one and the same thing.
 
     Rows of X and rows of y come in pairs, such as measurements and descriptions, or an image and
@@ -53,7 +49,7 @@ class CrossModalEncoder(BaseEncoder):
     activation : str or Activation, default="relu"
         Of the hidden layers.
     temperature : float, default=0.07
-        Where τ begins, at least 0.01.
+        Where τ begins, at least 0.01; once changed, where the next `partial_fit` begins.
     learn_temperature : bool, default=True
         Whether τ is learned; it stays between 0.01 and 1.
     batch_size : int, default=128
@@ -97,20 +93,25 @@ class CrossModalEncoder(BaseEncoder):
         Columns of X and of y.
     feature_names_in_ : ndarray of str of shape (n_features_in_,)
         Names of the columns of X, where they have any.
+    partner_feature_names_in_ : ndarray of str of shape (n_partner_features_,)
+        Names of the columns of y, where they have any.
 
     Raises
     ------
     DataError
-        If there is one pair, or a value that is not finite.
+        If there is one pair, or all show one thing, or a value is not finite.
     DivergedError
-        If the loss becomes infinite or NaN.
+        If the loss, weights or features become infinite or NaN. After this and any other error
+        the encoder is as it was before the call.
+    ParameterError
+        If `partial_fit` finds parameters that the fitted networks do not go with.
 
     Warns
     -----
     ConvergenceWarning
         If all rows are mapped to about one point.
     DataWarning
-        If pairs share a side. They count as the same thing.
+        If pairs share a side, which makes them the same thing, or most pairs show one thing.
 
     See Also
     --------
@@ -131,22 +132,14 @@ class CrossModalEncoder(BaseEncoder):
     True
     """
 
-    partner_network_: Network
-    partner_mean_: FloatArray
-    partner_scale_: FloatArray
-    n_partner_features_: int
     temperature_: float
     collapse_loss_: float
     floor_loss_: float
+    _asked_temperature: float
 
-    _heads: ClassVar[tuple[str, ...]] = ("partner_network_",)
-    _arrays: ClassVar[tuple[str, ...]] = (
-        *BaseEncoder._arrays,
-        *("partner_mean_", "partner_scale_"),
-    )
     _figures: ClassVar[tuple[str, ...]] = (
-        *BaseEncoder._figures,
-        *("n_partner_features_", "temperature_", "collapse_loss_", "floor_loss_"),
+        *TwoSidedEncoder._figures,
+        *("temperature_", "collapse_loss_", "floor_loss_", "_asked_temperature"),
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
@@ -187,12 +180,6 @@ class CrossModalEncoder(BaseEncoder):
         self.verbose = verbose
         self.dtype = dtype
 
-    @property
-    def networks_(self) -> list[Network]:
-        """Both encoders: of X, and of y."""
-        check_is_fitted(self)
-        return [self.network_, self.partner_network_]
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, *, ids: Any = None) -> Self:
         """Learn both encoders.
@@ -205,16 +192,21 @@ class CrossModalEncoder(BaseEncoder):
             The other side, numbers too.
         ids : array-like of shape (n_samples,), default=None
             What each pair shows; pairs of one id are not negatives of each other. By default,
-            pairs that share a side, bit for bit, show the same.
+            pairs that share a side, bit for bit, show the same, and so do those that a chain of
+            such pairs links.
 
         Returns
         -------
         self : CrossModalEncoder
         """
-        return self._learn(X, y, ids, fresh=True)
+        with undone_on_failure(self):
+            return self._learn(X, y, ids, fresh=True)
 
     def partial_fit(self, X: Any, y: Any, *, ids: Any = None) -> Self:
         """Go once over more pairs; the first call fixes how inputs are standardised.
+
+        The layers, the activation, ``dtype`` and the seed stay as well; a change of any other
+        parameter acts from here on.
 
         Parameters
         ----------
@@ -229,163 +221,71 @@ class CrossModalEncoder(BaseEncoder):
         -------
         self : CrossModalEncoder
         """
-        return self._learn(X, y, ids, fresh=not self.__sklearn_is_fitted__(), once=True)
-
-    def transform_partner(self, y: Any) -> FloatArray:
-        """Return the features of rows of the other side.
-
-        Parameters
-        ----------
-        y : array-like of shape (n_samples, n_partner_features) or (n_samples,)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            In the space of `transform`.
-        """
-        check_is_fitted(self)
-        features: FloatArray = self.partner_network_.predict_raw(self._partners(y))
-        return features
-
-    def similarity(self, X: Any, y: Any) -> FloatArray:
-        """Return the cosine of every row of one side and every row of the other.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            Rows of the one side.
-        y : array-like of shape (m, n_partner_features) or (m,)
-            Rows of the other, any number of them.
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-            Between -1 and 1.
-        """
-        cosines: FloatArray = cosine_similarities(self.transform(X), self.transform_partner(y))
-        return cosines
-
-    def retrieve(self, X: Any, y: Any, n_best: int = 1) -> IntArray:
-        """Return the rows of y that fit each row of X best.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, n_features)
-            What to search for.
-        y : array-like of shape (m, n_partner_features) or (m,)
-            What to search in.
-        n_best : int, default=1
-            How many, at most m.
-
-        Returns
-        -------
-        ndarray of int of shape (n, n_best)
-            Row numbers of y, the best first; of equal ones the first comes first.
-        """
-        cosines = self.similarity(X, y)
-        n_best = check_integer("n_best", n_best, 1, cosines.shape[1])
-        return np.argsort(-cosines, axis=1, kind="stable")[:, :n_best]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return how often the partner is found first, the mean of both directions.
-
-        Any pair that shares a side with the true one, bit for bit, counts as found.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            One side of the pairs.
-        y : array-like of shape (n_samples, n_partner_features) or (n_samples,)
-            The other side.
-
-        Returns
-        -------
-        float
-            Between 0 and 1; guessing gives about 1 / n_samples.
-        """
-        cosines = self.similarity(X, y)
-        if cosines.shape[0] != cosines.shape[1]:
-            raise DataError(
-                f"y must have a row for each of {len(cosines)}. Got {cosines.shape[1]}."
-            )
-        one = row_ids(check_rows(self, X, reset=False))
-        other = row_ids(check_partners(y, self.n_partner_features_))
-        rights = [
-            (one[best] == one) | (other[best] == other)
-            for best in (cosines.argmax(1), cosines.argmax(0))
-        ]
-        return float(np.mean(rights))
+        with undone_on_failure(self):
+            return self._learn(X, y, ids, fresh=not self.__sklearn_is_fitted__(), once=True)
 
     def _learn(self, X: Any, y: Any, ids: Any, *, fresh: bool, once: bool = False) -> Self:
         self._validate_params()
+        if not fresh:
+            self._check_settled()
         rows, partners = check_pairs(self, X, y, reset=fresh)
         if fresh:
             self._begin()
-            self.input_mean_, self.input_scale_ = scaling_of(rows, one_for_all=False)
-            self.partner_mean_, self.partner_scale_ = scaling_of(partners, one_for_all=False)
-            self.n_partner_features_ = partners.shape[1]
-        data, other = self._scaled(rows), self._partners(partners)
+            self._measure(rows)
+            self._measure_partners(partners, _get_feature_names(y))
+        data, other = self._scaled(rows), self._partners(y)
         sampler = InstanceBatches(len(data), int(self.batch_size), self._seed)
-        shared = self._things(ids, rows, partners)
-
-        def views(chosen: IntArray, rng: np.random.Generator) -> tuple[Array, Array]:
-            return data[chosen], other[chosen]
-
+        asked = float(self.temperature)
+        kept = not fresh and asked == self._asked_temperature
+        self._asked_temperature = asked
+        training = CrossModalTraining(
+            self._first_networks() if fresh else self.networks_,
+            sampler,
+            lambda chosen, rng: (data[chosen], other[chosen]),
+            temperature=self.temperature_ if kept else asked,
+            learn_temperature=bool(self.learn_temperature),
+            ids=things_shown(ids, rows, partners),
+            optimizer="adamw",
+            weight_decay=self.weight_decay,
+            seed=self._seed,
+            first_step=self.n_steps_,
+        )
         if self._training is not None and not fresh:
-            training = self._training
-            training.feed(sampler, views, ids=shared)
-        else:
-            training = CrossModalTraining(
-                self._first_networks() if fresh else self.networks_,
-                sampler,
-                views,
-                temperature=float(self.temperature if fresh else self.temperature_),
-                learn_temperature=bool(self.learn_temperature),
-                ids=shared,
-                optimizer="adamw",
-                weight_decay=self.weight_decay,
-                seed=self._seed,
-                first_step=self.n_steps_,
-                max_batch_size=int(self.batch_size),
-            )
+            training.resume(self._training)
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
         told = None if once else {"X": X, "y": y}
-        self._run(training, n_steps, sampler.n_per_epoch, told)
+        seen = [some_rows(side, self._seed) for side in (data, other)]
+        self._run(training, n_steps, sampler.n_per_epoch, told, seen)
         self.temperature_ = training.temperature
         self.collapse_loss_, self.floor_loss_ = training.references()
         self._training = training if once else None
-        self._warn_if_collapsed(self.network_.predict_raw(data[:N_LOOKED_AT]))
+        warn_if_collapsed(self.network_.predict_raw(seen[0]))
         return self
-
-    def _things(self, ids: Any, rows: FloatArray, partners: FloatArray) -> Array | None:
-        """Return what each pair shows, or None where all differ."""
-        if ids is not None:
-            given = np.asarray(ids)
-            if given.shape != (len(rows),):
-                raise DataError(
-                    f"ids must have one entry for each of the {len(rows)} pairs. Got shape "
-                    f"{given.shape}."
-                )
-            return given
-        one, other = row_ids(rows), row_ids(partners)
-        return self._warn_of_copies(same_things(one, other))
-
-    def _partners(self, y: Any) -> FloatArray:
-        partners = check_partners(y, self.n_partner_features_)
-        return scaled(partners, self.partner_mean_, self.partner_scale_, self.dtype, "y")
 
     def _first_networks(self) -> list[Network]:
         """Draw the weights of both encoders."""
-        own = check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
-        given = self.partner_hidden_layer_sizes
-        partners = own if given is None else check_sizes("partner_hidden_layer_sizes", given)
-        ends = [(len(self.input_mean_), own), (len(self.partner_mean_), partners)]
-        seeds = spawn_seeds(self._seed, 2)
+        n_inputs = len(self.input_mean_), len(self.partner_mean_)
         return [
             self._drawn((n, *hidden, int(self.n_components)), seed)
-            for (n, hidden), seed in zip(ends, seeds, strict=True)
+            for n, hidden, seed in zip(
+                n_inputs, self._layers(), spawn_seeds(self._seed, 2), strict=True
+            )
         ]
+
+    def _layers(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the widths of the hidden layers of both encoders."""
+        own = check_sizes("hidden_layer_sizes", self.hidden_layer_sizes)
+        given = self.partner_hidden_layer_sizes
+        return own, own if given is None else check_sizes("partner_hidden_layer_sizes", given)
+
+    def _settled(self) -> Settled:
+        own, partners = self._layers()
+        (_, *was, width), (_, *partner_was, _) = (net.sizes for net in self.networks_)
+        return {
+            "hidden_layer_sizes": (tuple(was), own),
+            "partner_hidden_layer_sizes": (tuple(partner_was), partners),
+            "n_components": (width, int(self.n_components)),
+        }
 
     def _fitted_by(self, networks: list[Network]) -> dict[str, Any]:
         return {"network_": networks[0], "partner_network_": networks[1]}

@@ -14,9 +14,12 @@ from lamina._typing import DtypeName
 from lamina.nn import Activation, Network
 from lamina.represent import DenoisingTraining, InstanceBatches
 
-from ._encoder_base import CONSTRAINTS, N_LOOKED_AT, BaseEncoder
-from ._encoder_inputs import check_rows, scaling_of
+from ._encoder_base import CONSTRAINTS, BaseEncoder
+from ._encoder_fixed import Settled, unsettled
+from ._encoder_inputs import check_rows
+from ._encoder_looks import some_rows, warn_if_collapsed
 from ._encoder_parts import cut, joined
+from ._encoder_undo import undone_on_failure
 from ._encoder_views import corrupted_views
 
 
@@ -89,7 +92,10 @@ class DenoisingEncoder(BaseEncoder):
     DataError
         If X has one row or values that are not finite.
     DivergedError
-        If the loss becomes infinite or NaN.
+        If the loss, weights or features become infinite or NaN. After this and any other error
+        the encoder is as it was before the call.
+    ParameterError
+        If `partial_fit` finds parameters that the fitted networks do not go with.
 
     Warns
     -----
@@ -119,6 +125,7 @@ class DenoisingEncoder(BaseEncoder):
     decoder_: Network
 
     _heads: ClassVar[tuple[str, ...]] = ("decoder_",)
+    _power: ClassVar[int] = 2
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **CONSTRAINTS,
         "strength": [Interval(Real, 0, 1, closed="right")],
@@ -173,10 +180,14 @@ class DenoisingEncoder(BaseEncoder):
         -------
         self : DenoisingEncoder
         """
-        return self._learn(X, fresh=True)
+        with undone_on_failure(self):
+            return self._learn(X, fresh=True)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Go once over more rows; the first call fixes how inputs are standardised.
+
+        The layers, the activation, ``dtype``, the seed and whether ``mask_weight`` is 0 stay as
+        well; a change of any other parameter acts from here on.
 
         Parameters
         ----------
@@ -189,11 +200,14 @@ class DenoisingEncoder(BaseEncoder):
         -------
         self : DenoisingEncoder
         """
-        return self._learn(X, fresh=not self.__sklearn_is_fitted__(), once=True)
+        with undone_on_failure(self):
+            return self._learn(X, fresh=not self.__sklearn_is_fitted__(), once=True)
 
     def _learn(self, X: Any, *, fresh: bool, once: bool = False) -> Self:
         self._validate_params()
         self._hidden()
+        if not fresh:
+            self._check_settled()
         rows = check_rows(self, X, reset=fresh, least=2)
         if fresh:
             self._begin()
@@ -201,36 +215,25 @@ class DenoisingEncoder(BaseEncoder):
         data = self._scaled(rows)
         views = corrupted_views(data, float(self.strength))
         sampler = InstanceBatches(len(data), int(self.batch_size), self._seed)
+        training = DenoisingTraining(
+            self._first_network() if fresh else self._whole()[0],
+            sampler,
+            views,
+            mask_weight=float(self.mask_weight),
+            optimizer="adamw",
+            weight_decay=self.weight_decay,
+            seed=self._seed,
+            first_step=self.n_steps_,
+        )
         if self._training is not None and not fresh:
-            training = self._training
-            training.feed(sampler, views)
-        else:
-            training = DenoisingTraining(
-                self._first_network() if fresh else joined(self.network_, self.decoder_),
-                sampler,
-                views,
-                mask_weight=float(self.mask_weight),
-                optimizer="adamw",
-                weight_decay=self.weight_decay,
-                seed=self._seed,
-                first_step=self.n_steps_,
-                max_batch_size=int(self.batch_size),
-            )
+            training.resume(self._training)
         n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        told = None if once else {"X": X, "y": None}
-        self._run(training, n_steps, sampler.n_per_epoch, told)
+        told, seen = None if once else {"X": X, "y": None}, some_rows(data, self._seed)
+        self._run(training, n_steps, sampler.n_per_epoch, told, [seen])
         self._training = training if once else None
-        features = self.network_.predict_raw(data[:N_LOOKED_AT]).astype(np.float64)
-        self._warn_if_collapsed(features - features.mean(0) if _vary(features) else features)
+        features = self.network_.predict_raw(seen).astype(np.float64)
+        warn_if_collapsed(features - features.mean(0) if _vary(features) else features)
         return self
-
-    def _measure(self, rows: Any) -> None:
-        """Set what inputs are standardised with."""
-        if self.standardize:
-            self.input_mean_, self.input_scale_ = scaling_of(rows, one_for_all=False)
-        else:
-            self.input_mean_ = np.zeros(rows.shape[1])
-            self.input_scale_ = np.ones(rows.shape[1])
 
     def _first_network(self) -> Network:
         """Draw the weights of encoder and decoder."""
@@ -239,6 +242,19 @@ class DenoisingEncoder(BaseEncoder):
         n_outputs = n_inputs * (2 if self.mask_weight else 1)
         sizes = (n_inputs, *self._hidden(), *decoder, n_outputs)
         return self._drawn(sizes, self._seed)
+
+    def _whole(self) -> list[Network]:
+        return [joined(self.network_, self.decoder_)]
+
+    def _settled(self) -> Settled:
+        *decoder, n_outputs = self.decoder_.sizes[1:]
+        if bool(self.mask_weight) != (n_outputs > len(self.input_mean_)):
+            rule = "0" if self.mask_weight else "above 0"
+            raise unsettled("mask_weight", rule, self.mask_weight)
+        return {
+            "hidden_layer_sizes": (self.network_.sizes[1:], self._hidden()),
+            "decoder_sizes": (tuple(decoder), check_sizes("decoder_sizes", self.decoder_sizes)),
+        }
 
     def _fitted_by(self, networks: list[Network]) -> dict[str, Any]:
         trunk, head = cut(networks[0], len(self._hidden()))

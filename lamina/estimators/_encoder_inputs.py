@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_array, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from lamina._checks import shown
 from lamina._errors import DataError
@@ -30,34 +28,6 @@ def check_rows(estimator: BaseEstimator, X: Any, *, reset: bool, least: int = 1)
         raise _located(error, X, None, False, "float64") from error
     check_enough(rows, least)
     return rows
-
-
-def check_pairs(
-    estimator: BaseEstimator, X: Any, y: Any, *, reset: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return both sides of pairs as float64 arrays of as many rows."""
-    try:
-        rows, partners = validate_data(
-            estimator, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=reset
-        )
-    except ValueError as error:
-        raise _located(error, X, y, True, "float64") from error
-    check_enough(rows, 2)
-    return rows, check_partners(partners, None)
-
-
-def check_partners(y: Any, n_features: int | None) -> FloatArray:
-    """Return the other side of pairs as a float64 matrix."""
-    try:
-        partners: FloatArray = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-    except ValueError as error:
-        raise _located(error, None, y, True, "float64") from error
-    partners = partners.reshape(len(partners), -1)
-    if n_features is not None and partners.shape[1] != n_features:
-        raise DataError(
-            f"y must have {n_features} columns, as when fitted. Got {partners.shape[1]}."
-        )
-    return partners
 
 
 def check_enough(rows: FloatArray, least: int) -> None:
@@ -94,15 +64,6 @@ def scaled(
     return values
 
 
-def same_things(one: IntArray, other: IntArray) -> IntArray:
-    """Return numbers that pairs have in common if a chain of shared sides links them."""
-    n_one = int(one.max()) + 1
-    size = n_one + int(other.max()) + 1
-    links = coo_array((np.ones(len(one)), (one, other + n_one)), shape=(size, size))
-    groups: IntArray = connected_components(links, directed=False)[1]
-    return groups[one]
-
-
 def class_numbers(y: Any, n_rows: int, *, needed: bool) -> IntArray | None:
     """Return a number for each row's class, or None where y holds no classes.
 
@@ -114,7 +75,7 @@ def class_numbers(y: Any, n_rows: int, *, needed: bool) -> IntArray | None:
     known = labels[~missing]
     if not len(known):
         raise DataError("y must have a label in some row. Got none; leave it out.")
-    kind = type_of_target(_plain(known))
+    kind = type_of_target(plain(known))
     if kind not in ("binary", "multiclass"):
         if needed:
             raise DataError(
@@ -122,7 +83,7 @@ def class_numbers(y: Any, n_rows: int, *, needed: bool) -> IntArray | None:
                 f"{shown(known[0])}. Use pairs='instance', which needs no y."
             )
         return None
-    _, codes = np.unique(_plain(known), return_inverse=True)
+    _, codes = np.unique(plain(known), return_inverse=True)
     numbers = n_rows + np.arange(n_rows)
     numbers[~missing] = codes
     return numbers
@@ -138,14 +99,14 @@ def _one_column(y: Any) -> Array:
     return values
 
 
-def _plain(labels: Array) -> Array:
+def plain(labels: Array, name: str = "y") -> Array:
     """Return labels held as objects as an array of their own type; refuse mixed ones."""
     if labels.dtype.kind != "O":
         return labels
     kinds = {"a text" if isinstance(label, str) else type(label).__name__ for label in labels}
     if len(kinds) > 1:
         raise DataError(
-            f"y must have labels of one type. Got {' and '.join(sorted(kinds))}. Convert all of "
-            "them to text."
+            f"{name} must have labels of one type. Got {' and '.join(sorted(kinds))}. "
+            "Convert all of them to text."
         )
     return np.array(labels.tolist())

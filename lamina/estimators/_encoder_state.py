@@ -37,8 +37,9 @@ def to_state(encoder: BaseEncoder) -> tuple[dict[str, Any], Arrays]:
         "seed": encoder._seed,
         "networks": {},
     }
-    if "feature_names_in_" in fitted:
-        config["feature_names"] = [str(name) for name in fitted["feature_names_in_"]]
+    for name in encoder._names:
+        if name in fitted:
+            config[name.removesuffix("_in_")] = [str(column) for column in fitted[name]]
     for name in ("network_", *encoder._heads):
         if fitted[name] is not None:
             config["networks"][name], own = fitted[name]._to_state()
@@ -63,8 +64,9 @@ def from_state(kind: type[Encoder], config: dict[str, Any], arrays: Arrays) -> E
         )
     if attributes["network_"] is None:
         raise ParameterError("network_ must be there. Got none.")
-    if "feature_names" in config:
-        attributes["feature_names_in_"] = np.array(config["feature_names"], dtype=object)
+    for name in kind._names:
+        if (columns := config.get(name.removesuffix("_in_"))) is not None:
+            attributes[name] = np.array(columns, dtype=object)
     for name, value in attributes.items():
         setattr(encoder, name, value)
     return encoder

@@ -10,7 +10,7 @@ import numpy as np
 from lamina._checks import check_integer, check_real, shown
 from lamina._errors import DataError, ParameterError
 from lamina._typing import Array, FloatArray, IntArray
-from lamina.represent import corrupt, crop, recolour, rotate, shift
+from lamina.represent import check_image_shape, corrupt, crop, recolour, rotate, shift
 
 Pair = tuple[Array, Array]
 Views = Callable[[IntArray, np.random.Generator], Pair]
@@ -33,6 +33,16 @@ def check_strength(views: str, strength: Any) -> float:
     if views == "shift":
         return check_integer("strength", strength, 0)
     return check_real("strength", strength, 0.0, LARGEST[views], open_maximum=views == "crop")
+
+
+def view_settings(
+    views: Any, strength: Any, image_shape: Any, n_features: int
+) -> tuple[float, tuple[int, ...]]:
+    """Return how strong views are, and the shape of images; a function has neither."""
+    if not isinstance(views, str):
+        return 0.0, ()
+    checked = check_strength(views, strength)
+    return checked, check_image_shape(image_shape, n_features) if is_image_view(views) else ()
 
 
 def corrupted_views(X: FloatArray, rate: float) -> Views:
