@@ -193,8 +193,8 @@ def fingerprint(tasks: Sequence[Task], X: Any, y: Array, kind: str, progress: Pr
         for one in fields(task.member):
             if one.name not in _ARRAYS:
                 digest.update(_text(getattr(task.member, one.name)).encode())
-        if task.graph is not None:
-            digest.update(task.graph.engine().fingerprint.encode())
+        if task.graph_mark is not None:
+            digest.update(task.graph_mark.encode())
         for rows in (task.rows, task.validation_rows, task.sample_weight):
             _feed(digest, np.zeros(0) if rows is None else rows)
     return digest.hexdigest()

@@ -130,6 +130,11 @@ class Training:
                 f"states[{task.index}] must come from a member with the same optimizer. "
                 f"Got {len(state.moments)} moments where {run.n_moments} are needed."
             )
+        if state.graph != task.graph_mark:
+            raise ParameterError(
+                f"states[{task.index}] must come from a member with the same graph. "
+                f"Got one {'of layers' if state.graph is None else 'with another graph'}."
+            )
         names = ["theta", *(f"moment{i}" for i in range(run.n_moments))]
         for name, arrays in zip(names, [state.parameters, *state.moments], strict=True):
             if [array.shape for array in arrays] != task.shapes:
@@ -287,6 +292,7 @@ class Training:
             seen=int(self.ledger.seen[i]),
             lr_scale=float(self.ledger.lr_scale[i]),
             unfinished=self._unfinished(run, place, i),
+            graph=task.graph_mark,
         )
 
     def _unfinished(self, run: GroupRun, place: int, i: int) -> Unfinished | None:

@@ -6,15 +6,36 @@ raw outputs and the gradient is the graph's own engine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from lamina._checks import shown
+from lamina._columns import named_table
+from lamina._errors import DataError
 from lamina.nn import GraphBuffers, GraphEngine, GraphNetwork, GraphParameters
 
 from ._dropout import DropoutPlan
+from ._member import Member
 from ._parameters import Layout, aligned_empty
+
+
+def check_columns(members: Sequence[Member], X: Any) -> None:
+    """Refuse a table whose columns are not a graph's inputs in their order, as X is read."""
+    table = named_table(X)
+    if table is None:
+        return
+    for i, member in enumerate(members):
+        wanted = member.init.inputs if isinstance(member.init, GraphNetwork) else None
+        if wanted is not None and tuple(table.columns) != wanted:
+            raise DataError(
+                f"X must have the inputs of members[{i}].init, {shown(wanted)}, as its columns in "
+                f"this order. Got {shown(table.columns)}. Give X.to_numpy() to take them by "
+                "position."
+            )
 
 
 @dataclass

@@ -162,12 +162,13 @@ class Member:
 
     def _check_graph(self) -> None:
         """Refuse what a member that is a graph does not have."""
-        if self.hidden_layer_sizes not in ((100,), ()):
+        if check_sizes("hidden_layer_sizes", self.hidden_layer_sizes) not in ((100,), ()):
             raise ParameterError(
                 "hidden_layer_sizes must be left out where init is a GraphNetwork. "
                 f"Got {shown(self.hidden_layer_sizes)}."
             )
-        if self.activation not in ("relu", ()):
+        left_out = isinstance(self.activation, (str, tuple)) and self.activation in ("relu", ())
+        if not left_out:
             raise ParameterError(
                 "activation must be left out where init is a GraphNetwork, whose units have "
                 f"their own. Got {shown(self.activation)}."

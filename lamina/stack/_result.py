@@ -52,6 +52,8 @@ class MemberState:
     unfinished : Unfinished or None
         Of a member that ``pause_at`` stopped: then its training goes on where it stood. None:
         then a new training begins from its weights and moments.
+    graph : str or None
+        A hash of the graph that the member is; None where it is made of layers.
     """
 
     parameters: list[FloatArray]
@@ -61,6 +63,7 @@ class MemberState:
     seen: int
     lr_scale: float
     unfinished: Unfinished | None = None
+    graph: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

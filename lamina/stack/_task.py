@@ -72,6 +72,11 @@ class Task:
         return self.member.init if isinstance(self.member.init, GraphNetwork) else None
 
     @property
+    def graph_mark(self) -> str | None:
+        """A hash of the graph, or None where the member is made of layers."""
+        return None if self.graph is None else self.graph.engine().fingerprint
+
+    @property
     def shapes(self) -> list[tuple[int, ...]]:
         """Shapes of the weights, then of the biases, then of the learned slopes."""
         if self.graph is not None:
@@ -188,9 +193,12 @@ def _without_weightless(name: str, rows: IntArray | None, weight: FloatArray) ->
 def initial_arrays(task: Task) -> list[FloatArray]:
     """Return a member's first weights, then biases, then learned slopes."""
     if task.graph is not None:
-        weights, biases, slopes = (
-            p.cpu().numpy().astype(np.float64) for p in task.graph.graph_parameters()
-        )
+        parameters = [p.double().cpu().numpy().copy() for p in task.graph.graph_parameters()]
+        if not all(np.isfinite(array).all() for array in parameters):
+            raise ParameterError(
+                f"members[{task.index}].init must be finite. Got NaN or infinity."
+            )
+        weights, biases, slopes = parameters
         if task.n_shared:
             weights[task.graph.engine().edges_into_outputs(task.n_shared).numpy()] = 0.0
         return [weights, biases, *([slopes] if slopes.size else [])]

@@ -17,6 +17,7 @@ from ._checkpoint import Checkpoint
 from ._data import Rows, as_rows, target_array
 from ._extension import instruction_set, native
 from ._fit import Training
+from ._graph import check_columns
 from ._member import Member
 from ._result import EpochReport, MemberState, StackResult
 from ._task import Task, make_task
@@ -51,7 +52,7 @@ def train(
     members : sequence of Member
         What to train.
     X : array, Tensor or SciPy sparse matrix of shape (n_samples, n_features)
-        Inputs, shared by all members.
+        Inputs, shared by all members. A table with names must have those of a graph, in order.
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Targets, as each member's head wants them: class numbers for `Categorical`.
     backend : {"auto", "cpu", "torch"}, default="auto"
@@ -118,6 +119,7 @@ def train(
     members = _members(members)
     if not isinstance(callbacks, Sequence) or not all(map(callable, callbacks)):
         raise ParameterError(f"callbacks must be a list of callables. Got {shown(callbacks)}.")
+    check_columns(members, X)
     where = _device(device)
     rows = as_rows(X, getattr(torch, dtype), where)
     tasks = _tasks(members, rows, y)
