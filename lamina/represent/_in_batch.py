@@ -75,7 +75,7 @@ def _one_way(logits: Tensor, same: Tensor | None) -> tuple[Tensor, Tensor]:
     log_positive = torch.logsumexp(log_p.masked_fill(~same, -math.inf), 1)
     within = (log_p - log_positive[:, None]).exp().masked_fill(~same, 0.0)
     n_counts = counts.sum().clamp_min(1)
-    value = -log_positive.masked_fill(~counts, 0.0).sum() / n_counts
+    value = -log_positive.masked_fill(~counts, 0.0).sum() / n_counts + 0.0
     return value, ((delta - within) / n_counts).masked_fill(~counts[:, None], 0.0)
 
 
@@ -137,9 +137,9 @@ def in_batch_info_nce(
     Raises
     ------
     DataError
-        If shapes do not fit or a number is not finite.
+        If shapes do not fit, a number is not finite, or an id is missing.
     ParameterError
-        If the temperature is not above 0.
+        If the temperature is below 1e-30.
 
     Warns
     -----
@@ -191,7 +191,7 @@ def cross_modal(a: Any, b: Any, log_scale: Any, *, ids: Any = None) -> Contrasti
     Raises
     ------
     DataError
-        If shapes do not fit or a number is not finite.
+        If shapes do not fit, a number is not finite, or an id is missing.
     ParameterError
         If log_scale is not finite.
 

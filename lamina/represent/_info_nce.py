@@ -48,7 +48,7 @@ def info_nce(
     DataError
         If shapes do not fit or a number is not finite.
     ParameterError
-        If the temperature is not above 0.
+        If the temperature is below 1e-30.
 
     References
     ----------

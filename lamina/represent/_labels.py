@@ -89,7 +89,7 @@ def _known(name: str, array: Array) -> Array:
     if len(missing):
         row = int(missing[0][0])
         raise DataError(
-            f"{name} must not be missing. Got {shown(array[tuple(missing[0])])} in row {row}. "
+            f"{name} must not be missing. Got {array[tuple(missing[0])]} in row {row}. "
             "Drop the row, or give it a value of its own."
         )
     if array.dtype.kind != "O":

@@ -62,7 +62,8 @@ def linear_probe(
     Raises
     ------
     DataError
-        If shapes do not fit, a number is not finite, or there is one class.
+        If shapes or the types of labels do not fit, a number is not finite, a label is missing,
+        or there is one class.
 
     Examples
     --------
@@ -124,7 +125,7 @@ def nearest_neighbours_accuracy(features: Any, labels: Any, n_neighbors: int = 5
     Raises
     ------
     DataError
-        If shapes do not fit, a number is not finite, or there is one row.
+        If shapes do not fit, a number is not finite, a label is missing, or there is one row.
 
     Examples
     --------

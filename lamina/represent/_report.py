@@ -129,7 +129,7 @@ def report(
     Raises
     ------
     DataError
-        If shapes do not fit, a number is not finite, or there is one row.
+        If shapes do not fit, a number is not finite, a label is missing, or there is one row.
 
     Warns
     -----

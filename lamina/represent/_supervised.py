@@ -32,7 +32,7 @@ def supervised_contrastive(z: Any, labels: Any, temperature: float = 0.1) -> Con
     z : array or Tensor of shape (n, d)
         Embeddings, all views one below the other.
     labels : array of shape (n,)
-        Numbers, texts or truth values.
+        Numbers, texts or truth values, none missing.
     temperature : float, default=0.1
         τ, above 0.
 
@@ -45,9 +45,9 @@ def supervised_contrastive(z: Any, labels: Any, temperature: float = 0.1) -> Con
     Raises
     ------
     DataError
-        If shapes do not fit or a number is not finite.
+        If shapes do not fit, a number is not finite, or a label is missing.
     ParameterError
-        If the temperature is not above 0.
+        If the temperature is below 1e-30.
 
     Warns
     -----
