@@ -152,7 +152,8 @@ class ContrastiveEncoder(BaseEncoder):
 
     Notes
     -----
-    Rows without a label (NaN or None in y) take part in ``fit(X, y)`` as classes of their own.
+    Rows without a label (NaN or None in y) take part in ``fit(X, y)`` as classes of their own,
+    which equal rows share.
     In a Pipeline y reaches the encoder; give ``pairs="instance"`` to keep it out.
 
     References

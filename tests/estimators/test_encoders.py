@@ -379,6 +379,20 @@ def test_rows_without_a_label_are_classes_of_their_own():
         ContrastiveEncoder(**SMALL).fit(X, np.full(120, np.nan))
 
 
+def test_equal_rows_without_a_label_are_one_class():
+    twice, unknown = X.copy(), Y.astype(float)
+    twice[7] = twice[3]
+    unknown[[3, 7, 9]] = np.nan
+    named = np.where(np.isin(np.arange(120), [3, 7]), 5.0, unknown)
+    small = SMALL | {"batch_size": 120}
+    with pytest.warns(DataWarning, match="1 of 120 rows are equal .* unless their labels differ"):
+        found = ContrastiveEncoder(**small).fit(twice, unknown)
+    with pytest.warns(DataWarning, match="1 of 120 rows"):  # row 9 is without a label
+        expected = ContrastiveEncoder(**small).fit(twice, named)
+    assert found.loss_curve_ == expected.loss_curve_
+    assert found.loss_curve_ != ContrastiveEncoder(**small).fit(X, unknown).loss_curve_
+
+
 def test_a_class_met_once_and_one_class_are_defined():
     single = np.where(np.arange(120) == 3, 7, Y)
     assert np.isfinite(ContrastiveEncoder(**SMALL).fit(X, single).loss_)
