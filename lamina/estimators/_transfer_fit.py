@@ -32,6 +32,9 @@ from ._trunk_inputs import Scaling, Step
 FLOOR = 0.01
 """What is added to each deviation of a feature, as a share of their mean."""
 
+SAME = 1e-3
+"""Share of the deviation of all rows below which labelled ones do not differ to speak of."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -260,9 +263,24 @@ def feature_scaling(X: Any, weight: FloatArray | None, more: Any) -> tuple[Float
         centre, scale = centre_and_scale(rows, weight)
     else:
         centre, scale = moments(rows, weight)
+        if more is not None:
+            _warn_of_another_scale(X, scale)
     moving = scale[scale > 0]
     mean = float(moving.mean()) if len(moving) else 1.0
     return centre, np.where(scale > 0, scale + FLOOR * mean, mean)
+
+
+def _warn_of_another_scale(X: FloatArray, scale: FloatArray) -> None:
+    """Say so where labelled rows hardly differ on the scale of all rows."""
+    own = moments(X, None)[1]
+    moving = own > 0
+    if moving.any() and (own[moving] < SAME * scale[moving]).all():
+        warnings.warn(
+            "X_unlabelled has much larger values than X, so that the rows of X hardly differ once "
+            "both are standardised together. Bring both to the same units.",
+            DataWarning,
+            stacklevel=7,
+        )
 
 
 def moments(rows: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray]:

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
+import torch
+from sklearn.exceptions import ConvergenceWarning
 
 from lamina._typing import FloatArray
 from lamina.nn import Network
+from lamina.stack import Member, StackResult
 
 from ._begun import Preparation
 from ._classifier import MLPClassifier
 from ._mlp import BaseMLP
 from ._parameters import hidden_sizes
+from ._prediction import raw_outputs
+from ._problem import Problem
 from ._regressor import MLPRegressor
 
 GivenLayer: TypeAlias = "tuple[FloatArray, FloatArray, FloatArray | None]"
 """Weights (out, in), biases (out,) and the learnt slopes, if any, of one layer."""
+
+WORSE = 0.1
+"""By how many nats a row the error may end above its beginning: small steps wander a little."""
 
 
 class _Started(BaseMLP):
@@ -41,6 +50,10 @@ class _Started(BaseMLP):
         self, X: Any, y: Any, sample_weight: Any, *, incremental: bool, classes: Any = None
     ) -> Preparation:
         fit = super()._prepare(X, y, sample_weight, incremental=incremental, classes=classes)
+        if self.early_stopping and self.solver != "lbfgs":
+            # of a few rows held out the score moves by jumps, between which the loss improves
+            judged = [replace(member, monitor="valid_loss") for member in fit.plan.members]
+            fit = _with(fit, judged)
         starts = self._starts
         if starts is None and self._is_convex and not _has_start(fit):
             nothing = np.zeros((fit.problem.n_raw, X.shape[1])), np.zeros(fit.problem.n_raw), None
@@ -48,10 +61,48 @@ class _Started(BaseMLP):
         if starts is None:
             return fit
         members = [
-            dataclasses.replace(member, init=replaced(member.init, given))
+            replace(member, init=replaced(member.init, given))
             for member, given in zip(fit.plan.members, starts, strict=True)
         ]
-        return dataclasses.replace(fit, plan=dataclasses.replace(fit.plan, members=members))
+        return _with(fit, members)
+
+    def _take(self, result: StackResult, fit: Preparation) -> None:
+        super()._take(result, fit)
+        if self.solver != "lbfgs":
+            warn_if_worse(result, fit)
+
+
+def warn_if_worse(result: StackResult, fit: Preparation) -> None:
+    """Say so where training ended with a much larger error than it began with."""
+    for member, network, status in zip(
+        fit.plan.members, result.networks, result.status, strict=True
+    ):
+        if status == "diverged":  # which is told elsewhere
+            continue
+        before, after = (_mean_error(net, fit.problem) for net in (member.init, network))
+        if after > before + WORSE:
+            warnings.warn(
+                f"Training ended with a mean error of {after:.3g} nats a row, after {before:.3g} "
+                f"at its beginning. Lower learning_rate_init, which is {member.learning_rate:g}.",
+                ConvergenceWarning,
+                stacklevel=12,
+            )
+            return
+
+
+def _mean_error(network: Any, problem: Problem) -> float:
+    """Return the mean error of the rows that have a weight."""
+    rows, head = problem.rows, problem.head
+    raw = torch.from_numpy(raw_outputs(network, problem.X[rows])).double()
+    with np.errstate(over="ignore", invalid="ignore"):
+        errors = head.error(raw, torch.from_numpy(head.targets(problem.y[rows])))
+    weight = None if problem.weight is None else problem.weight[rows]
+    return float(np.average(errors.numpy(), weights=weight))
+
+
+def _with(fit: Preparation, members: list[Member]) -> Preparation:
+    """Return the preparation with other members."""
+    return replace(fit, plan=replace(fit.plan, members=members))
 
 
 def _has_start(fit: Preparation) -> bool:

@@ -13,6 +13,7 @@ PROBE_STEPS = 1000
 LINEAR_RATE, DEEP_RATE, NEW_STEPS = 0.01, 0.001, 300
 TUNE_RATE, TUNE_STEPS, TUNE_EPOCHS = 2e-4, 100, 10
 TUNE_ALPHA = 0.0
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def training(transfer: Any, n_rows: int, *, tunes: bool, last: bool) -> Training
     last : bool
         Whether this stage makes the result, so that what the user asked for is meant for it.
     """
-    stochastic = bool(transfer.dropout or transfer.early_stopping) and last
+    stops = bool(transfer.early_stopping) and last
+    stochastic = stops or (bool(transfer.dropout) and last)
     deep = len(hidden_sizes(transfer)) > 0
     convex = not (tunes or stochastic or deep or transfer._begins_at_outputs)
     solver = "lbfgs" if convex else "adam"
@@ -63,5 +65,5 @@ def training(transfer: Any, n_rows: int, *, tunes: bool, last: bool) -> Training
         epochs = max(TUNE_EPOCHS, math.ceil(steps / per_epoch))
     if last and transfer.max_iter != "auto":
         epochs = int(transfer.max_iter)
-    patience = 10 if transfer.early_stopping and last else math.inf
+    patience = max(PATIENCE, math.ceil(epochs / 10)) if stops else math.inf
     return Training(**given, max_iter=epochs, n_iter_no_change=patience)  # type: ignore[arg-type]
