@@ -54,6 +54,7 @@ CHANGES_GLOBALS = {
 ALLOWED: dict[tuple[str, str], str] = {
     ("lamina/stack/_threads.py", "torch.set_num_threads"): "while training, and put back after",
     ("lamina/search/_search.py", "**params in fit"): "scikit-learn's searches take them so",
+    ("lamina/estimators/_transfer.py", "**params in set_params"): "scikit-learn's own signature",
     ("lamina/search/_work.py", "except Exception"): "a fit that fails must not end the search",
     ("lamina/search/_workers.py", "except BaseException"): "raised again, under another name",
     **{

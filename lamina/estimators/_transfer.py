@@ -106,15 +106,16 @@ class BaseTransfer(BaseEstimator, ABC):  # type: ignore[misc]
         """Read the source, train what is to be trained, and compose the whole networks."""
         self._validate_params()
         self._check_strategy()
-        self.target_name_ = target_name(y)
-        data = check_data(self, X, y, sample_weight, X_unlabelled)
-        trunk = None if self.pretrained is None else pretrain(self, data)
-        outcome = Fitting(self, trunk, data).run()
-        self._take(outcome, trunk, data)
+        fresh = copy.copy(self)  # so that a fit that fails leaves the one before as it was
+        fresh.target_name_ = target_name(y)
+        data = check_data(fresh, X, y, sample_weight, X_unlabelled)
+        trunk = None if fresh.pretrained is None else pretrain(fresh, data)
+        outcome = Fitting(fresh, trunk, data).run()
+        fresh._take(outcome, trunk, data)
+        self.__dict__ = fresh.__dict__
         return self
 
     def _take(self, outcome: Outcome, trunk: Trunk | None, data: Data) -> None:
-        self.__dict__.pop("predictor_", None)
         self.source_, self._steps = trunk, outcome.steps
         self.transfer_, self.predictor_ = outcome.report, outcome.predictor
         self._tables = data.tables
@@ -131,7 +132,18 @@ class BaseTransfer(BaseEstimator, ABC):  # type: ignore[misc]
                 "strategy must be 'frozen' or 'fine_tune' without a pretrained model, which mean "
                 "the same there. Got 'last', and there are no layers to count."
             )
-        hidden_sizes(self)
+        only_outputs = self.pretrained is None or self.strategy == "frozen"
+        if self.dropout and only_outputs and not hidden_sizes(self):
+            raise ParameterError(
+                f"dropout must be 0.0 where outputs alone are trained, which have no hidden units "
+                f"to switch off. Got {self.dropout}. Add hidden_layer_sizes, or let copied layers "
+                "be trained."
+            )
+        if self.early_stopping and self.solver == "lbfgs":
+            raise ParameterError(
+                "early_stopping must be False with solver='lbfgs', which runs to the minimum. "
+                "Got True. Choose another solver, or solver='auto'."
+            )
 
     def _prepared(self, X: Any) -> Any:
         """Return rows as the whole networks take them."""
@@ -186,6 +198,31 @@ class BaseTransfer(BaseEstimator, ABC):  # type: ignore[misc]
             inner = self.pretrained.get_params()
             params |= {f"pretrained__{name}": value for name, value in inner.items()}
         return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, and those of an unfitted source by ``pretrained__name``.
+
+        Parameters
+        ----------
+        **params
+            Values by name.
+
+        Returns
+        -------
+        self : TransferClassifier or TransferRegressor
+            The estimator.
+        """
+        source = params.get("pretrained", self.pretrained)
+        inner = [name for name in params if name.startswith("pretrained__")]
+        if inner and is_fitted(source):
+            found = "none" if source is None else f"a fitted {type(source).__name__}"
+            raise ParameterError(
+                f"{inner[0]} must belong to a source that is not fitted yet. Got {found}, of "
+                "which the weights alone are read. Give an unfitted encoder to have it fitted "
+                "with other parameters."
+            )
+        super().set_params(**params)
+        return self
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that keeps a fitted source, whose weights are the point."""

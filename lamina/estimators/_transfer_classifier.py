@@ -50,7 +50,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
     hidden_layer_sizes : int or sequence of int, default=()
         Units of new layers upon the copied ones; ``()`` reads the answer off linearly.
     activation : str, Activation or sequence of them, default="relu"
-        Activation of the new layers.
+        Activation of the new layers. Not used where `hidden_layer_sizes` has none.
     copy_outputs : bool, default=False
         Whether the output rows of labels that both tasks have begin as copies. The source must
         be a classifier, and there are no new hidden layers.
@@ -72,10 +72,12 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         Epochs, or most iterations of "lbfgs". "auto" is 100 steps where copied layers move,
         else 300, but at least 10 epochs; and 1000 iterations.
     dropout : float, default=0.0
-        Share of hidden units above the frozen ones that are switched off in each step.
+        Share of hidden units above the frozen ones that are switched off in each step. Must be 0
+        where outputs alone are trained.
     early_stopping : bool, default=False
-        Whether to hold out rows, stop when their score no longer improves, and keep the weights
-        of the best epoch.
+        Whether to hold out rows, stop when their loss has not improved for a tenth of
+        `max_iter`, but at least ten epochs, and keep the weights of the best epoch. Few rows
+        held out tell little: it is for long training on many labels.
     validation_fraction : float, default=0.1
         Share of the rows that is held out. Only used when early_stopping=True.
     n_members : int, default=1
@@ -117,9 +119,10 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
     Raises
     ------
     ParameterError
-        If nothing can be copied from the source, or a parameter would do nothing.
+        If nothing can be copied from the source, or `n_layers`, `copy_outputs`, `dropout` or
+        `early_stopping` would do nothing.
     DataError
-        If X has other columns than the source.
+        If X or X_unlabelled has other columns than the source, or than each other.
 
     See Also
     --------

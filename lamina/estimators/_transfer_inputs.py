@@ -193,7 +193,8 @@ def _refuse_what_needs_more(source: Any, last: Any) -> None:
         raise ParameterError(
             f"pretrained must be fitted to its own task before its layers can be used. Got an "
             f"unfitted {type(last).__name__}. Call its fit first; only an encoder, which needs no "
-            "labels, is fitted here."
+            "labels, is fitted here. scikit-learn clones the values of a grid, and a clone is not "
+            "fitted: give a grid sklearn.frozen.FrozenEstimator(model) or Trunk.of(model)."
         )
     if isinstance(last, CrossModalEncoder):
         raise ParameterError(

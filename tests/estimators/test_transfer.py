@@ -213,7 +213,7 @@ def test_members_of_an_ensemble_are_each_transferred(few, digits):
     old = y < 5
     many = MLPClassifier(8, n_members=3, solver="lbfgs", alpha=1.0, tol=0.1, random_state=0)
     many.fit(X[old], y[old])
-    model = TransferClassifier(many, n_members=2, dropout=0.1, random_state=0).fit(*few)
+    model = TransferClassifier(many, n_members=2, solver="adam", random_state=0).fit(*few)
     assert len(model.networks_) == 6
     wholes = [layers_of(network, 1) for network in model.networks_]
     for i, network in enumerate(many.networks_):
