@@ -40,8 +40,12 @@ def check_partners(y: Any, n_features: int | None) -> FloatArray:
     try:
         partners: FloatArray = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
     except ValueError as error:
+        if str(error).startswith("Found array with"):
+            raise DataError(
+                f"y must have a row of numbers for each pair. Got an array of shape {np.shape(y)}."
+            ) from error
         _refuse_text(y)
-        raise _located(error, np.empty(0), y, False, "float64") from error
+        raise _located(error, y, y, False, "float64") from error
     partners = partners.reshape(len(partners), -1)
     if n_features is not None and partners.shape[1] != n_features:
         raise DataError(

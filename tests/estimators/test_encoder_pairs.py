@@ -73,6 +73,13 @@ def test_ids_that_tell_nothing_apart_get_one_sentence(ids, sentence):
     assert sentence in str(caught.value)
 
 
+@pytest.mark.parametrize("shape", [(40, 2, 1), (40, 0), (0, 2)])
+def test_the_other_side_is_a_table(shape):
+    with pytest.raises(DataError, match="y must have a row of numbers for each pair") as caught:
+        encoder().fit(X, Y).transform_partner(np.zeros(shape))
+    assert str(shape) in str(caught.value)
+
+
 def test_pairs_that_are_one_thing_are_refused():
     one, other = np.arange(40.0)[:, None], np.arange(1.0, 41.0)
     with pytest.raises(DataError, match="40 pairs that all are linked by sides they share"):
