@@ -11,7 +11,7 @@ from lamina._errors import FileError, MissingDependencyError
 
 from ._options import OUTPUT, Flag
 from ._output import Output, quoted, seconds
-from ._progress import QUIT, Watch, watched
+from ._progress import INTERRUPTED, Watch, watched
 from ._scores import Scores, held_out, regression_scores
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def demo(
     say.document(_document(contenders, written))
     model = quoted(str(output / "model"))
     say.next(f"lamina predict {model} YOUR.csv, or lamina fit YOUR.csv --target COLUMN -o MODEL")
-    return QUIT if watch.interrupted else 0
+    return INTERRUPTED if watch.interrupted else 0
 
 
 def _table() -> Table:

@@ -15,13 +15,11 @@ from lamina._errors import DataError
 from ._fit_from import Rows, Source, fit_from
 from ._options import OUTPUT, TARGET, Flag, UsageError
 from ._output import Output, number, quoted, seconds
-from ._progress import Watch, watched
+from ._progress import INTERRUPTED, Watch, watched
 from ._scores import LABELS, Baseline, Scores, baseline, held_out, model_scores
 
 if TYPE_CHECKING:
     import pandas as pd
-
-INTERRUPTED = 130
 
 Loss: TypeAlias = Literal["squared_error", "normal", "heteroscedastic", "mixture", "poisson"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lamina._errors import FileError
+from lamina._errors import DataError, FileError
 
 from ._output import Output, number, quoted, seconds
 from ._scores import LABELS, Baseline, Scores, baseline, model_scores
@@ -42,6 +42,7 @@ def fit_from(source: Source, rows: Rows, output: Path, say: Output) -> dict[str,
     from lamina import TransferClassifier, TransferRegressor, save
 
     trunk = _trunk(source.path)
+    _refuse_known_target(trunk, str(rows.y.name), source.path)
     given: dict[str, Any] = {"random_state": source.random_state, "device": source.device}
     if source.loss is not None:
         given["loss"] = source.loss
@@ -88,6 +89,16 @@ def _trunk(path: Path) -> Any:
         f"{quoted(str(path))}, a {trunk.source} that takes numbers alone. Use it from Python: "
         "lamina.TransferClassifier."
     )
+
+
+def _refuse_known_target(trunk: Any, target: str, path: Path) -> None:
+    """Refuse layers that had the target among their inputs."""
+    if trunk.feature_names is not None and target in list(trunk.feature_names):
+        raise DataError(
+            f"--from must be a model that learned without the target. Got {quoted(str(path))}, "
+            f"which has {target!r} among its columns. Make it anew: "
+            f"lamina pretrain DATA --drop {quoted(target)} -o {quoted(str(path))}"
+        )
 
 
 def _scores(model: Any, rows: Rows) -> tuple[Scores | None, Baseline | None]:

@@ -13,6 +13,7 @@ from lamina._errors import DataError
 
 from ._options import OUTPUT, Flag
 from ._output import Output, number, quoted, seconds
+from ._progress import INTERRUPTED, WatchRounds, watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +32,12 @@ def pretrain(
     random_state: Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))] = 0,
     quiet: Flag = False,
     json: Flag = False,
-) -> None:
+) -> int:
     """Learn features from rows that need no target.
 
     Cells are replaced by those of other rows, and a network learns to restore them. A model for
-    few rows with a target then begins with what it knows: lamina fit --from.
+    few rows with a target then begins with what it knows: lamina fit --from. The target itself
+    must be left out: --drop. Ctrl-C ends with the round over the rows, and keeps it.
 
     Parameters
     ----------
@@ -77,12 +79,21 @@ def pretrain(
         hidden_layer_sizes=(width,) * layers, max_steps=steps, random_state=random_state
     )
     say.note(f"Learning from {len(table):,} rows of {len(table.columns)} columns")
+    watch = WatchRounds(say.err, show=say.err.is_terminal and not quiet)
     began = time.perf_counter()
-    trunk = Trunk.of(make_pipeline(columns, encoder).fit(table))
+    with watched(encoder, watch):
+        trunk = Trunk.of(make_pipeline(columns, encoder).fit(table))
     took = time.perf_counter() - began
     save(trunk, output)
+    done = encoder.n_steps_
+    if watch.interrupted:
+        say.err.print(
+            f"Interrupted after {done:,} of {steps:,} steps; what it learned is kept.",
+            style="yellow",
+            soft_wrap=True,
+        )
     say.line(f"Loss {number(encoder.loss_curve_[0])} at first, {number(encoder.loss_)} at last")
-    say.line(f"Saved the encoder to {output} after {steps:,} steps in {seconds(took)}")
+    say.line(f"Saved the encoder to {output} after {done:,} steps in {seconds(took)}")
     say.document(
         {
             "command": "pretrain",
@@ -93,11 +104,13 @@ def pretrain(
             "sizes": list(trunk.networks[0].sizes),
             "first_loss": float(encoder.loss_curve_[0]),
             "loss": float(encoder.loss_),
-            "n_steps": steps,
+            "n_steps": done,
+            "interrupted": watch.interrupted,
             "seconds": took,
         }
     )
     say.next(f"lamina fit FEW_ROWS --target COLUMN --from {quoted(str(output))} -o model")
+    return INTERRUPTED if watch.interrupted else 0
 
 
 def _without(table: pd.DataFrame, drop: tuple[str, ...]) -> pd.DataFrame:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from lamina._typing import FloatArray
     from lamina.stack import EpochReport
 
-QUIT = 130
-"""Exit status after a second Ctrl-C."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C."""
 
 
 class Watch:
@@ -40,6 +40,8 @@ class Watch:
     interrupted : bool
         Whether Ctrl-C was pressed; training then ends with the epoch.
     """
+
+    part = "epoch"
 
     def __init__(self, console: Console, *, show: bool, time_limit: float | None = None) -> None:
         self.interrupted = False
@@ -75,7 +77,7 @@ class Watch:
         """Let training end with this epoch."""
         self.interrupted = True
         self._console.print(
-            "Ending with this epoch. Ctrl-C again quits without saving.", soft_wrap=True
+            f"Ending with this {self.part}. Ctrl-C again quits without saving.", soft_wrap=True
         )
 
     def _draw(self, progress: Progress, report: EpochReport) -> None:
@@ -92,6 +94,28 @@ class Watch:
             epoch=_epoch(report),
             left=f"at most {seconds(max(left, 0.0))} left",
         )
+
+
+class WatchRounds(Watch):
+    """The same for encoders, whose training goes round by round over the rows."""
+
+    part = "round"
+    _ended = 0
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        """Draw a round; return whether training should end with it."""
+        if context.task_name == self.part and self._progress is not None:
+            self._ended += 1
+            n_rounds = context.parent.max_subtasks
+            spent = time.monotonic() - self._began
+            left = spent * (n_rounds / self._ended - 1.0)
+            self._progress.update(
+                self._line,
+                completed=self._ended / n_rounds,
+                epoch=f"round {self._ended:,} of {n_rounds:,}",
+                left=f"{seconds(max(left, 0.0))} left",
+            )
+        return self.interrupted
 
 
 @contextmanager
@@ -115,7 +139,7 @@ def watched(model: Any, watch: Watch) -> Iterator[None]:
 
 def quit_at_once(signal_number: int, frame: FrameType | None) -> NoReturn:
     """End the process, also where a KeyboardInterrupt would be taken for a wish to stop."""
-    raise SystemExit(QUIT)
+    raise SystemExit(INTERRUPTED)
 
 
 def _progress(console: Console) -> Progress:

@@ -10,10 +10,9 @@ from cyclopts.validators import Number
 
 from ._options import OUTPUT, TARGET, Flag, time_span
 from ._output import Output, complain
+from ._progress import INTERRUPTED
 from ._search_metrics import Metric
 from ._search_show import show
-
-INTERRUPTED = 130
 
 search = App(name="search", help_format="plaintext")
 search.command(show)

@@ -124,3 +124,68 @@ def test_pretrain_refuses_a_column_that_is_not_there(run, files, tmp_path):
 
 def _drop(names):
     return [part for name in names.split() for part in ("--drop", name)]
+
+
+def test_layers_that_have_seen_the_target_are_refused(run, files, tmp_path):
+    place = tmp_path / "encoder"
+    assert run("pretrain", files.houses, "-o", place, *QUICK).status == 0
+    done = run("fit", files.houses, "--target", "price", "--from", place, "-o", tmp_path / "m")
+    assert done.status == 1
+    assert done.notes[1].startswith("Error: --from must be a model that learned without")
+    assert f"lamina pretrain DATA --drop price -o {place}" in done.err
+    assert not (tmp_path / "m").exists()
+
+
+INTERRUPTED = """
+import os, signal, sys
+import torch
+torch.set_num_threads(1)
+from lamina.cli import main
+from lamina.cli._progress import WatchRounds
+
+times, end, seen = int(sys.argv[1]), WatchRounds.on_fit_task_end, []
+
+def press(self, estimator, context):
+    seen.append(context.task_name)
+    if seen.count("round") == 3 and context.task_name == "round":
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+    return end(self, estimator, context)
+
+WatchRounds.on_fit_task_end = press
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def test_ctrl_c_keeps_what_was_learned(spawn, files, tmp_path):
+    place = tmp_path / "encoder"
+    command = ("pretrain", files.flowers, "--drop", "kind", "-o", place, *QUICK[2:])
+    done = spawn(INTERRUPTED, 1, *command)
+    assert done.returncode == 130
+    assert "Ending with this round. Ctrl-C again quits without saving." in done.stderr
+    # 150 rows are one step of a round
+    assert "Interrupted after 3 of 3,000 steps; what it learned is kept." in done.stderr
+    assert f"Saved the encoder to {place} after 3 steps" in done.stdout
+    assert isinstance(lamina.load(place), Trunk)
+    again = spawn(INTERRUPTED, 2, *command[:-6], "-o", tmp_path / "other", *QUICK[2:])
+    assert again.returncode == 130
+    assert not (tmp_path / "other").exists()
+
+
+def test_rounds_are_drawn_on_a_terminal():
+    from types import SimpleNamespace
+
+    from rich.console import Console
+
+    from lamina.cli._progress import WatchRounds
+
+    console = Console(force_terminal=True, width=90, color_system=None, legacy_windows=False)
+    watch = WatchRounds(console, show=True)
+    root = SimpleNamespace(task_name="fit", max_subtasks=4, parent=None)
+    with console.capture() as captured:
+        watch.setup(None, root)
+        for _ in range(3):
+            context = SimpleNamespace(task_name="round", max_subtasks=0, parent=root)
+            assert watch.on_fit_task_end(None, context) is False
+        watch.teardown(None, root)
+    assert "round 3 of 4" in captured.get()
