@@ -126,6 +126,8 @@ def _table_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled:
             f"Got {shown(y) if np.ndim(y) == 0 else len(y)}."
         )
     weight = check_weights(sample_weight, np.empty((n_rows, 1)))
+    if X_unlabelled is not None and _num_samples(X_unlabelled) == 0:
+        raise DataError("X_unlabelled must have at least one row. Got none. Leave it out.")
     more = _in_order_of(X, X_unlabelled)
     return Data(X, _one_column(np.asarray(y)), weight, more, tables=True)
 

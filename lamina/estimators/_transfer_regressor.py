@@ -140,7 +140,9 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
 
     Frozen layers have no dropout and keep no running statistics; their weights in ``networks_``
     are those of the source, bit for bit. The source itself is never changed. scikit-learn's
-    ``clone`` keeps a fitted source, so that cross-validation and searches use it.
+    ``clone`` keeps a fitted source, so that cross-validation and searches use it. Sources that
+    are values of a grid come out of it unfitted, unless wrapped in a `Trunk` or in
+    `sklearn.frozen.FrozenEstimator`.
 
     Of a source with several networks each is copied and trained upon, and the predictions are
     their mean. To copy one alone: ``pretrained=model.networks_[0]`` for a model that does not

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
 
+from lamina._errors import DataError
 from lamina._typing import FloatArray
 from lamina.nn import Network
 from lamina.stack import Member, StackResult
@@ -113,6 +114,21 @@ def _has_start(fit: Preparation) -> bool:
 
 class TopClassifier(_Started, MLPClassifier):
     """The upper part of a classifier."""
+
+    def _problem(
+        self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, incremental: bool, classes: Any
+    ) -> Problem:
+        problem = super()._problem(
+            X, y, sample_weight, fresh=fresh, incremental=incremental, classes=classes
+        )
+        if self.early_stopping and problem.numbers is not None:
+            counts = np.bincount(problem.numbers[problem.rows])
+            if len(counts) == 2 and counts.min() == 1:
+                raise DataError(
+                    "y must have at least two rows of each of two classes with "
+                    "early_stopping=True, which holds rows of both out. Got one of a class."
+                )
+        return problem
 
 
 class TopRegressor(_Started, MLPRegressor):

@@ -156,6 +156,8 @@ def test_tables_of_no_table_are_told():
         model.predict({"a": 1})
     with pytest.raises(DataError, match=r"one entry for each of the 150 rows of X. Got 3"):
         model.fit(FRAME, 3)
+    with pytest.raises(DataError, match="X_unlabelled must have at least one row"):
+        model.fit(FRAME, Y, X_unlabelled=FRAME[:0])
 
 
 def test_an_encoder_of_pairs_is_not_fitted_here():

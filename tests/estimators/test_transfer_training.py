@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 
 from lamina import (
+    DataError,
     DenoisingEncoder,
     MLPClassifier,
     ParameterError,
@@ -60,6 +61,11 @@ def test_early_stopping_keeps_the_weights_of_the_smallest_held_out_loss(source):
         source, early_stopping=True, random_state=0, max_iter=best, **settings
     ).fit(X[rows], noisy)
     assert np.allclose(model.predict_proba(X), short.predict_proba(X))
+
+
+def test_a_class_of_one_row_cannot_be_held_out(source):
+    with pytest.raises(DataError, match="two rows of each of two classes"):
+        TransferClassifier(source, early_stopping=True).fit(X[[0, 1, 149]], Y[[0, 1, 149]])
 
 
 @pytest.mark.parametrize("strategy", ["last", "fine_tune"])
