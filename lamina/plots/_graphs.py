@@ -94,7 +94,8 @@ def _places(
     for _ in range(SWEEPS):
         for level in levels[1:]:
             means = {
-                u: np.mean([heights[v] for v in near[u]]) if near[u] else heights[u] for u in level
+                u: sum(heights[v] for v in near[u]) / len(near[u]) if near[u] else heights[u]
+                for u in level
             }
             ranked = sorted(level, key=lambda unit: -means[unit])
             heights |= {unit: (len(level) - 1) / 2 - i for i, unit in enumerate(ranked)}
@@ -145,12 +146,10 @@ def _path(start: tuple[float, float], stop: tuple[float, float]) -> FloatArray:
 
 def _draw_units(ax: Axes, network: GraphNetwork, place: dict[str, tuple[float, float]]) -> None:
     """Draw inputs, hidden units and outputs, with their names where they are few."""
-    inputs, outputs = set(network.inputs), set(network.outputs)
-    kinds = {
-        "input": [unit for unit in place if unit in inputs and unit not in outputs],
-        "hidden": [unit for unit in place if unit not in inputs | outputs],
-        "output": [unit for unit in place if unit in outputs],
-    }
+    kinds: dict[str, list[str]] = {"input": [], "hidden": [], "output": []}
+    kind_of = dict.fromkeys(network.inputs, "input") | dict.fromkeys(network.outputs, "output")
+    for unit in place:
+        kinds[kind_of.get(unit, "hidden")].append(unit)
     for index, (label, units) in enumerate(kinds.items()):
         if units:
             x, y = np.array([place[unit] for unit in units]).T

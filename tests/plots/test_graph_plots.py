@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,13 @@ def test_of_many_edges_the_largest_are_drawn():
     assert len(ax.texts) == 60
     large, _ = drawn(Network((50, 60, 10), random_state=0), max_edges=0)
     assert not large.texts
+
+
+def test_many_outputs_take_time_in_proportion():
+    graph = GraphNetwork({f"u{i}": ["x"] for i in range(20_000)}, random_state=0)
+    start = time.perf_counter()
+    plot_graph(graph, max_edges=10)
+    assert time.perf_counter() - start < 4.0  # 20 s and more where each unit made a set of all outputs
 
 
 def test_a_graph_without_edges_is_drawn():
