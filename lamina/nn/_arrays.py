@@ -33,15 +33,17 @@ def as_tensor(name: str, values: Any, like: Tensor) -> Tensor:
             raise DataError(f"{name} must be an array of real numbers. Got dtype {values.dtype}.")
         return values.to(device=like.device, dtype=like.dtype)
     array = numeric_array(name, values)
-    array = np.ascontiguousarray(array, dtype=NUMPY_DTYPES[like.dtype]).reshape(array.shape)
+    dtype = NUMPY_DTYPES.get(like.dtype, np.float64)
+    array = np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)
     # torch warns about memory that it could write and must not.
     tensor = torch.from_numpy(array if array.flags.writeable else array.copy())
-    return tensor.to(like.device)
+    return tensor.to(like)
 
 
 def as_numpy(tensor: Tensor) -> FloatArray:
     """Return a tensor's values as an array of their own memory."""
-    values: FloatArray = tensor.detach().cpu().numpy().copy()
+    known = tensor.float() if tensor.dtype == torch.bfloat16 else tensor  # numpy has none
+    values: FloatArray = known.detach().cpu().numpy().copy()
     return values
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from lamina._checks import shown, suggestion
 from lamina._errors import ParameterError
@@ -14,6 +15,9 @@ from lamina._typing import FloatArray, IntArray
 from ._activation import Activation
 from ._graph_edges import Edges
 from ._initialisation import Initialisation, LayerPlace, Rng
+
+UNLISTED = (str, Mapping, set, frozenset)
+"""Several values that are no list: they have no order, or are no numbers."""
 
 
 def drawn(
@@ -65,11 +69,13 @@ def given_weights(edges: Edges, weights: Any) -> FloatArray:
     units = edges.names[edges.n_inputs :]
     counts = np.diff(edges.starts).tolist()
     fed = {unit for unit, n in zip(units, counts, strict=True) if n}
-    lists = _by_unit("weights", weights, units, fed)
+    lists = _by_unit("weights", weights, units, fed, "with parents")
     numbers: list[Any] = []
     for unit, n in zip(units, counts, strict=True):
         own = lists.get(unit, ())
-        listed = isinstance(own, Iterable) and not isinstance(own, (str, Mapping))
+        if isinstance(own, (np.ndarray, Tensor)):
+            own = own.tolist()  # a number where it has no axis
+        listed = isinstance(own, Iterable) and not isinstance(own, UNLISTED)
         values = list(own) if listed else own
         if not listed or len(values) != n:
             raise ParameterError(
@@ -83,12 +89,12 @@ def given_weights(edges: Edges, weights: Any) -> FloatArray:
 def given_biases(edges: Edges, biases: Any) -> FloatArray:
     """Return the user's biases, or say what does not fit."""
     units = edges.names[edges.n_inputs :]
-    own = _by_unit("biases", biases, units, set(units))
+    own = _by_unit("biases", biases, units, set(units), "that is no input")
     return _numbers("biases", [own[unit] for unit in units])
 
 
 def _by_unit(
-    parameter: str, values: Any, units: Sequence[str], needed: set[str]
+    parameter: str, values: Any, units: Sequence[str], needed: set[str], of_whom: str
 ) -> Mapping[str, Any]:
     """Return a mapping that has an entry for each unit that needs one, and for no stranger."""
     if not isinstance(values, Mapping):
@@ -102,7 +108,7 @@ def _by_unit(
         wrong = f"none for {shown(missing)}" if missing else f"one for {shown(strangers[0])}"
         near = "" if missing else suggestion(strangers[0], units)
         raise ParameterError(
-            f"{parameter} must have an entry for each unit with parents, and no other. "
+            f"{parameter} must have an entry for each unit {of_whom}, and no other. "
             f"Got {wrong}.{near}"
         )
     return values
@@ -111,6 +117,7 @@ def _by_unit(
 def _numbers(parameter: str, values: list[Any]) -> FloatArray:
     """Return finite numbers as float64."""
     try:
+        values = [v.tolist() if isinstance(v, Tensor) else v for v in values]
         array = np.array(values, dtype=np.float64).reshape(len(values))
     except (TypeError, ValueError):
         raise ParameterError(f"{parameter} must be single numbers. Got {shown(values)}.") from None

@@ -48,20 +48,34 @@ class Edges:
 def read_edges(parents: Any, inputs: Any, outputs: Any) -> Edges:
     """Return the graph as arrays, or say what does not fit together."""
     lists = parent_lists(parents)
-    above = list(chain.from_iterable(lists.values()))
-    sources = _inputs(lists, above, inputs)
+    sources = _inputs(lists, inputs)
     first = set(sources)
     names = (*sources, *(unit for unit in lists if unit not in first))
     number = {unit: i for i, unit in enumerate(names)}
+    starts, flat = _arrays(lists, names[len(sources) :], number)
+    levels = _levels(names, len(sources), starts, flat)
+    targets = _outputs(names, len(sources), flat, number, outputs)
+    return Edges(names, len(sources), starts, flat, levels, targets)
+
+
+def _arrays(
+    lists: dict[str, tuple[str, ...]], units: Sequence[str], number: dict[str, int]
+) -> tuple[IntArray, IntArray]:
+    """Return where the parents of each unit begin, and the parents as numbers."""
+    above = chain.from_iterable(lists.values())
     try:
         flat = np.array([number[unit] for unit in above], dtype=np.int64)
     except KeyError:
         raise _unknown_parent(lists, number) from None
-    counts = [len(lists[unit]) for unit in names[len(sources) :]]
-    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-    levels = _levels(names, len(sources), starts, flat)
-    targets = _outputs(names, len(sources), flat, number, outputs)
-    return Edges(names, len(sources), starts, flat, levels, targets)
+    counts = [len(lists[unit]) for unit in units]
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), flat
+
+
+def refuse_a_cycle(lists: dict[str, tuple[str, ...]]) -> None:
+    """Name the cycle of a graph without inputs, where it has one."""
+    units = tuple(lists)
+    starts, flat = _arrays(lists, units, {unit: i for i, unit in enumerate(units)})
+    _levels(units, 0, starts, flat)
 
 
 def parent_lists(parents: Any) -> dict[str, tuple[str, ...]]:
@@ -73,24 +87,41 @@ def parent_lists(parents: Any) -> dict[str, tuple[str, ...]]:
         )
     lists = {}
     for unit, above in parents.items():
-        if not isinstance(unit, str) or not unit:
-            raise ParameterError(
-                f"parents must have texts as names of units. Got {shown(unit)}. "
-                "Write str(unit) for each."
-            )
+        _check_text(unit)
         if isinstance(above, str) or not isinstance(above, Iterable):
             raise ParameterError(
                 f"parents[{unit!r}] must be a list of names. Got {shown(above)}. "
                 "Write the name of a single parent in a list too."
             )
+        _check_order(f"parents[{unit!r}]", above)
         lists[unit] = tuple(above)
+        for parent in lists[unit]:
+            _check_text(parent)
     return lists
 
 
-def _names(parameter: str, units: Any, rule: str) -> tuple[str, ...]:
+def _check_text(unit: Any) -> None:
+    """Refuse what is no name."""
+    if not isinstance(unit, str) or not unit:
+        raise ParameterError(
+            f"parents must have texts as names of units. Got {shown(unit)}. "
+            "Write str(unit) for each."
+        )
+
+
+def _check_order(parameter: str, units: Any) -> None:
+    """Refuse a set, which another run of Python reads in another order."""
+    if isinstance(units, (set, frozenset)):
+        raise ParameterError(
+            f"{parameter} must be in an order. Got {shown(units)}. Give a list, as sorted() does."
+        )
+
+
+def unit_names(parameter: str, units: Any, rule: str) -> tuple[str, ...]:
     """Return names that the user listed, each once."""
     if isinstance(units, str) or not isinstance(units, Iterable):
         raise ParameterError(f"{parameter} must be {rule}. Got {shown(units)}. Give a list.")
+    _check_order(parameter, units)
     names = tuple(units)
     wrong = not names or not all(isinstance(name, str) for name in names)
     if wrong or len(set(names)) < len(names):
@@ -98,27 +129,21 @@ def _names(parameter: str, units: Any, rule: str) -> tuple[str, ...]:
     return names
 
 
-def _inputs(
-    lists: dict[str, tuple[str, ...]], above: Sequence[Any], inputs: Any
-) -> tuple[str, ...]:
+def _inputs(lists: dict[str, tuple[str, ...]], inputs: Any) -> tuple[str, ...]:
     """Return the input units: those given, or all that stand only as parents."""
     rule = "names of units without parents, each once"
     if inputs is not None:
-        names = _names("inputs", inputs, rule)
+        names = unit_names("inputs", inputs, rule)
         fed = [unit for unit in names if lists.get(unit)]
         if fed:
             raise ParameterError(
                 f"inputs must be {rule}. Got {shown(names)}, where {fed[0]!r} has parents."
             )
         return names
+    above = chain.from_iterable(lists.values())
     found = tuple(dict.fromkeys(unit for unit in above if unit not in lists))
-    strange = [unit for unit in found if not isinstance(unit, str) or not unit]
-    if strange:
-        raise ParameterError(
-            f"parents must have texts as names of units. Got {shown(strange[0])}. "
-            "Write str(unit) for each."
-        )
     if not found:
+        refuse_a_cycle(lists)
         raise ParameterError(
             "inputs must be given where no parent is without an entry in parents of its own. "
             "A unit with an empty list of parents is a constant; an input has no entry."
@@ -138,7 +163,7 @@ def _outputs(
         if not found.size:
             raise ParameterError("parents must have at least one unit that is no input. Got none.")
         return found
-    given = _names("outputs", outputs, "names of units, each once")
+    given = unit_names("outputs", outputs, "names of units, each once")
     strangers = [unit for unit in given if unit not in number]
     if strangers:
         near = suggestion(strangers[0], number)

@@ -46,8 +46,9 @@ def read_functions(
         unit = edges.names[i]
         if unit in own:
             spec = own[unit]
-            if spec not in specs:
-                specs[spec] = get_activation(spec, parameter=f"activation[{unit!r}]")
+            if not isinstance(spec, str) or spec not in specs:
+                function = get_activation(spec, parameter=f"activation[{unit!r}]")
+                specs[spec] = function
             function = specs[spec]
         else:
             function = Identity() if i in outputs else default

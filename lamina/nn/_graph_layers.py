@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from torch import Tensor, nn
 
 from lamina._checks import check_integer, shown, suggestion
 from lamina._errors import ParameterError
 from lamina._typing import FloatArray, IntArray
 
-from ._arrays import as_numpy
-from ._graph_edges import Edges, parent_lists
+from ._activation import Activation
+from ._activations import get_activation
+from ._arrays import as_numpy, numeric_array
+from ._graph_edges import Edges, parent_lists, refuse_a_cycle, unit_names
+from ._graph_readings import GraphReadings
 from ._graph_structure import Structure
 from ._network import Network
 from ._piecewise import PReLU
@@ -30,8 +34,12 @@ class Units(NamedTuple):
     biases: dict[str, Any]
 
 
-def units_of_network(network: Network) -> Units:
+def units_of_network(network: Any) -> Units:
     """Return a layered network's units: x1, x2, …, h1.1 (layer 1, unit 1), …, y1, y2, …."""
+    if not isinstance(network, Network):
+        cure = " Network.from_torch reads it first." if isinstance(network, nn.Module) else ""
+        cure = " It is a graph already." if isinstance(network, GraphReadings) else cure
+        raise ParameterError(f"network must be a Network. Got {shown(network)}.{cure}")
     prefixes = ["x", *(f"h{i}." for i in range(1, len(network.sizes) - 1)), "y"]
     names = [_numbered(*pair) for pair in zip(prefixes, network.sizes, strict=True)]
     units = Units({}, names[0], names[-1], {}, {}, {})
@@ -63,23 +71,26 @@ def units_of_layers(
         layer: _numbered(f"{layer}.", check_integer(f"sizes[{layer!r}]", size, 1))
         for layer, size in sizes.items()
     }
-    own = activation if isinstance(activation, Mapping) else {}
+    own, default = _activations(activation)
     fed = set(itertools.chain(*lists.values()))
-    last = [layer for layer in lists if layer not in fed] if outputs is None else tuple(outputs)
-    arrays = ((weights or {}), (biases or {}))
+    last = tuple(layer for layer in lists if layer not in fed)
+    if outputs is not None:
+        last = unit_names("outputs", outputs, "names of layers, each once")
+    arrays = [_mapping("weights", weights), _mapping("biases", biases)]
     for layer in itertools.chain(lists, *lists.values(), last, own, *arrays):
         if layer not in names:
             near = suggestion(layer, names)
             raise ParameterError(
                 f"sizes must have an entry for each layer. Got none for {shown(layer)}.{near}"
             )
-    inputs = [unit for layer in names if layer not in lists for unit in names[layer]]
-    units = Units({}, tuple(inputs), tuple(u for layer in last for u in names[layer]), {}, {}, {})
+    inputs = _inputs(lists, names, own)
+    units = Units({}, inputs, tuple(u for layer in last for u in names[layer]), {}, {}, {})
     for layer, above in lists.items():
         sources = tuple(unit for parent in above for unit in names[parent])
         units.parents.update(dict.fromkeys(names[layer], sources))
-        if layer in own or not (isinstance(activation, Mapping) or layer in last):
-            units.activations.update(dict.fromkeys(names[layer], own.get(layer, activation)))
+        function = own.get(layer, None if layer in last else default)
+        if function is not None:
+            units.activations.update(dict.fromkeys(names[layer], function))
         shape = (len(names[layer]), len(sources))
         if weights is not None:
             W = _array("weights", weights, layer, shape)
@@ -90,9 +101,51 @@ def units_of_layers(
     return units
 
 
+def _activations(activation: Any) -> tuple[dict[str, Activation], Activation | None]:
+    """Return the activations that layers are given by name, and that of all others."""
+    if not isinstance(activation, Mapping):
+        return {}, get_activation(activation)
+    return {
+        layer: get_activation(spec, parameter=f"activation[{layer!r}]")
+        for layer, spec in activation.items()
+    }, None
+
+
+def _mapping(parameter: str, values: Any) -> Mapping[str, Any]:
+    """Return what layers are given by name."""
+    if values is not None and not isinstance(values, Mapping):
+        raise ParameterError(
+            f"{parameter} must be a mapping from layers to arrays. Got {shown(values)}."
+        )
+    return values or {}
+
+
+def _inputs(
+    lists: dict[str, tuple[str, ...]],
+    names: dict[str, tuple[str, ...]],
+    own: Mapping[str, Activation],
+) -> tuple[str, ...]:
+    """Return the units of the layers without an entry in parents."""
+    layers = [layer for layer in names if layer not in lists]
+    if not layers:
+        refuse_a_cycle(lists)
+        raise ParameterError(
+            "sizes must have a layer without an entry in parents: the inputs. Got none."
+        )
+    wrong = [layer for layer in layers if layer in own]
+    if wrong:
+        raise ParameterError(
+            f"activation must name layers that are no inputs. Got {shown(wrong[0])}."
+        )
+    return tuple(unit for layer in layers for unit in names[layer])
+
+
 def _array(parameter: str, values: Mapping[str, Any], layer: str, shape: tuple[int, ...]) -> Any:
     """Return a layer's array, or say that it is not there or of another shape."""
-    found = np.asarray(values[layer]) if layer in values else None
+    found = values.get(layer)
+    if found is not None:
+        plain = as_numpy(found) if isinstance(found, Tensor) else found
+        found = numeric_array(f"{parameter}[{layer!r}]", plain)
     if found is None or found.shape != shape:
         got = "nothing" if found is None else f"shape {found.shape}"
         raise ParameterError(f"{parameter}[{layer!r}] must have shape {shape}. Got {got}.")
@@ -152,7 +205,11 @@ def _layers(edges: Edges) -> list[IntArray]:
     last = int(edges.levels.max())
     by_level = np.argsort(edges.levels, kind="stable")
     layers = np.split(by_level, np.cumsum(np.bincount(edges.levels))[:-1])
-    if last == 0 or set(layers[-1].tolist()) != set(edges.outputs.tolist()):
+    if last == 0:
+        raise ParameterError(
+            "The graph must have a layer after the inputs to be a Network. Got inputs alone."
+        )
+    if set(layers[-1].tolist()) != set(edges.outputs.tolist()):
         top, outputs = (tuple(edges.names[i] for i in a) for a in (layers[-1], edges.outputs))
         raise ParameterError(
             f"The graph's outputs must be its last layer {shown(top)}. Got {shown(outputs)}."

@@ -22,7 +22,7 @@ from ._graph_passes import GraphBuffers
 from ._graph_readings import GraphReadings
 from ._graph_state import read_graph_state, state_of_graph
 from ._graph_structure import Structure
-from ._graph_values import by_name, columns_of, in_order
+from ._graph_values import by_name, check_dense, columns_of, floating, in_order
 from ._initialisation import Initialisation, Rng, get_initialisation, source_of_draws
 from ._layer_arrays import torch_dtype
 from ._network import Network
@@ -225,7 +225,7 @@ class GraphNetwork(GraphReadings, nn.Module):
         """Return the layered network that this graph is.
 
         Every unit's parents have to be in the layer just below it. A missing edge within that
-        becomes a weight of zero.
+        becomes a weight of zero. Learned slopes are kept, but not the number they began with.
 
         Raises
         ------
@@ -259,8 +259,11 @@ class GraphNetwork(GraphReadings, nn.Module):
         ------
         ParameterError
             If a shape is another.
+        DataError
+            If they are no real numbers. NaN is allowed: training may have come to it.
         """
-        tensors = [torch.as_tensor(values) for values in (weights, biases, slopes)]
+        named = {"weights": weights, "biases": biases, "slopes": slopes}
+        tensors = [floating(name, values) for name, values in named.items()]
         wanted = [tuple(p.shape) for p in self.graph_parameters()]
         if [tuple(t.shape) for t in tensors] != wanted:
             raise ParameterError(
@@ -301,6 +304,7 @@ class GraphNetwork(GraphReadings, nn.Module):
             )
         if not isinstance(X, Tensor):
             return self.predict_raw(X)
+        check_dense(X)
         check_columns(X, len(self.inputs))
         check_dtype(X, self.dtype)
         plan = self._structure.engine(X.device).plan
@@ -334,6 +338,8 @@ class GraphNetwork(GraphReadings, nn.Module):
         self, X: Any, wanted: Callable[[GraphBuffers, Tensor], Tensor], n_columns: int
     ) -> Any:
         """Run rows some at a time, so that the units' values stay in cache."""
+        if isinstance(X, Tensor):
+            check_dense(X)
         columns = in_order(X, self.inputs, self.edge_weights)
         tensor = as_tensor("X", columns, like=self.edge_weights)
         check_columns(tensor, len(self.inputs))

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from lamina._typing import DtypeName, FloatArray
+from lamina._typing import FloatArray
 
 from ._activation import Activation
 from ._arrays import as_numpy
@@ -99,9 +99,9 @@ class GraphReadings:
         return self.edge_weights.dtype
 
     @property
-    def dtype_name(self) -> DtypeName:
+    def dtype_name(self) -> str:
         """The name of the dtype."""
-        return "float32" if self.dtype == torch.float32 else "float64"
+        return str(self.dtype).removeprefix("torch.")
 
     @property
     def n_parameters(self) -> int:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lamina._checks import shown
+from lamina._checks import check_choice, shown
 from lamina._errors import FileError, ParameterError
-from lamina._typing import Array, FloatArray
+from lamina._typing import DTYPES, Array, FloatArray
 
 from ._activations import get_activation
 from ._graph_structure import Structure
@@ -29,6 +29,7 @@ def state_of_graph(
                 f"activation must be one of lamina.nn.ACTIVATIONS to be saved. "
                 f"Got {shown(activation)}."
             )
+    check_choice("dtype", dtype, DTYPES)
     edges = structure.edges
     config = {
         "units": list(edges.names),

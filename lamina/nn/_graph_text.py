@@ -56,9 +56,16 @@ def _count(n: int, noun: str) -> str:
 
 
 def _cut(names: tuple[str, ...]) -> str:
-    """Return names with commas between them, some of them where they are many."""
+    """Return names with commas between them on one line, some of them where they are many."""
+    names = tuple(_short(name) for name in names[: LONGEST + 1])
     text = ", ".join(names[:LONGEST])
     if len(text) <= LONGEST and len(names) <= LONGEST:
         return text
     kept = text[:LONGEST].rsplit(", ", 1)[0]
     return f"{kept}, …"
+
+
+def _short(name: str) -> str:
+    """Return a name that fits into its line."""
+    text = name if name.isprintable() else repr(name)[1:-1]
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -56,6 +56,23 @@ def _shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         raise DataError(f"X must have values of one shape. Got shapes {shown(shapes)}.") from None
 
 
+def floating(name: str, values: Any) -> Tensor:
+    """Return numbers as a tensor that can be a parameter; what is not float becomes float64."""
+    if isinstance(values, Tensor):
+        if values.is_complex():
+            raise DataError(f"{name} must be real numbers. Got {values.dtype}.")
+        return values.detach() if values.is_floating_point() else values.double()
+    array = numeric_array(name, values)
+    kept = array.dtype.type in (np.float16, np.float32)
+    return torch.from_numpy(np.array(array, dtype=array.dtype.type if kept else np.float64))
+
+
+def check_dense(X: Tensor) -> None:
+    """Refuse a sparse tensor."""
+    if X.layout != torch.strided:
+        raise DataError(f"X must be a dense tensor. Got {X.layout}. Use X.to_dense().")
+
+
 def by_name(values: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return columns (..., n) by name; single numbers as numbers."""
     columns = {name: values[..., i] for i, name in enumerate(names)}

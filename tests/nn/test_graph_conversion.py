@@ -167,7 +167,7 @@ def test_a_graph_that_is_not_layered_is_refused(changes, sentence):
 
 
 def test_a_graph_of_inputs_alone_is_no_network():
-    with pytest.raises(ParameterError, match=r"outputs must be its last layer"):
+    with pytest.raises(ParameterError, match=r"must have a layer after the inputs"):
         GraphNetwork({}, inputs=["a"], outputs=["a"]).to_network()
 
 
