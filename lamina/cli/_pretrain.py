@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -85,15 +85,14 @@ def pretrain(
         trunk = Trunk.of(make_pipeline(columns, encoder).fit(table))
     took = time.perf_counter() - began
     save(trunk, output)
-    done = encoder.n_steps_
     if watch.interrupted:
         say.err.print(
-            f"Interrupted after {done:,} of {steps:,} steps; what it learned is kept.",
+            f"Interrupted after {encoder.n_steps_:,} of {steps:,} steps; what it learned is kept.",
             style="yellow",
             soft_wrap=True,
         )
     say.line(f"Loss {number(encoder.loss_curve_[0])} at first, {number(encoder.loss_)} at last")
-    say.line(f"Saved the encoder to {output} after {done:,} steps in {seconds(took)}")
+    say.line(f"Saved the encoder to {output} after {encoder.n_steps_:,} steps in {seconds(took)}")
     say.document(
         {
             "command": "pretrain",
@@ -102,15 +101,22 @@ def pretrain(
             "n_rows": len(table),
             "columns": [str(name) for name in table.columns],
             "sizes": list(trunk.networks[0].sizes),
-            "first_loss": float(encoder.loss_curve_[0]),
-            "loss": float(encoder.loss_),
-            "n_steps": done,
+            **_training(encoder),
             "interrupted": watch.interrupted,
             "seconds": took,
         }
     )
     say.next(f"lamina fit FEW_ROWS --target COLUMN --from {quoted(str(output))} -o model")
     return INTERRUPTED if watch.interrupted else 0
+
+
+def _training(encoder: Any) -> dict[str, Any]:
+    """Return the figures of the training for machines."""
+    return {
+        "first_loss": float(encoder.loss_curve_[0]),
+        "loss": float(encoder.loss_),
+        "n_steps": encoder.n_steps_,
+    }
 
 
 def _without(table: pd.DataFrame, drop: tuple[str, ...]) -> pd.DataFrame:
