@@ -9,6 +9,8 @@ import pytest
 
 from lamina import experiments
 
+LETTERS = ", ".join(sorted({info.group for info in experiments.list_experiments()}))
+
 
 def test_list_prints_every_experiment(run):
     done = run("experiments", "list")
@@ -80,6 +82,8 @@ def test_check_says_what_is_skipped_and_not_implemented(run, monkeypatch):
         "skipped: digits: MNIST is not here.",
         "not implemented yet (1): sawtooth",
     ]
+    # what was asked for by name and could not be run is a failure
+    assert run("experiments", "check", "neuron-and-or").status == 1
 
 
 def test_run_goes_on_where_data_are_missing(run, monkeypatch):
@@ -105,7 +109,10 @@ def test_run_goes_on_where_data_are_missing(run, monkeypatch):
             "IDS must be in lamina experiments list. Got 'neuron-and-ro'. "
             "Did you mean 'neuron-and-or'?",
         ),
-        (["list", "-g", "ZZ"], "--group must be in lamina experiments list. Got 'ZZ'."),
+        (
+            ["list", "-g", "ZZ"],
+            f"--group must be one of the letters {LETTERS}, and may be repeated. Got 'ZZ'.",
+        ),
         (
             ["run"],
             "IDS or --group must say which experiments to run. Got neither. "
