@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 import torch
@@ -68,12 +66,13 @@ def test_a_decay_that_is_changed_shrinks_the_weights_of_the_next_step(name):
 
 @each_encoder
 def test_a_larger_batch_size_goes_on_with_all_that_was_learned(name):
-    same, larger = (learn(learn(ENCODERS[name](), 30), 30) for _ in range(2))
-    learn(same, 30)
-    learn(larger.set_params(batch_size=500), 30)
-    np.testing.assert_array_equal(larger.transform(X), same.transform(X))
-    learn(larger.set_params(batch_size=20))
-    assert larger.n_steps_ == 6
+    grown, large = (
+        learn(learn(ENCODERS[name](batch_size=size), 30), 30).set_params(batch_size=60)
+        for size in (30, 60)
+    )
+    np.testing.assert_array_equal(learn(grown).transform(X), learn(large).transform(X))
+    assert grown.n_steps_ == 3
+    assert learn(grown.set_params(batch_size=20)).n_steps_ == 6
 
 
 def info_nce(a, b, temperature):
@@ -96,20 +95,19 @@ def test_a_temperature_that_is_changed_acts_on_the_next_step():
 
 @pytest.mark.parametrize("learned", [False, True])
 def test_a_temperature_of_pairs_that_is_changed_acts_on_the_next_step(learned):
-    encoder = learn(CrossModalEncoder(3, **SMALL, learn_temperature=learned))
-    a, b, found = encoder.transform(X), encoder.transform_partner(X[:, :3] ** 2), encoder
-    warm = copy.deepcopy(encoder).set_params(temperature=0.5)
-    for encoder, expected in ((found, found.temperature_), (warm, 0.5)):
-        learn(encoder)
-        assert encoder.loss_curve_[-1] == pytest.approx(info_nce(a, b, expected), rel=1e-5)
+    for changed in ({}, {"temperature": 0.5}):
+        encoder = learn(CrossModalEncoder(3, **SMALL, learn_temperature=learned))
+        a, b = encoder.transform(X), encoder.transform_partner(X[:, :3] ** 2)
+        expected = info_nce(a, b, changed.get("temperature", encoder.temperature_))
+        learn(encoder.set_params(**changed))
+        assert encoder.loss_curve_[-1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_mask_weight_that_is_changed_acts_on_the_next_step():
-    encoder = learn(ENCODERS["denoising"]())
     losses = {}
     for weight in (1.0, 2.0, 5.0):
-        other = learn(copy.deepcopy(encoder).set_params(mask_weight=weight))
-        losses[weight] = other.loss_curve_[-1]
+        encoder = learn(ENCODERS["denoising"]()).set_params(mask_weight=weight)
+        losses[weight] = learn(encoder).loss_curve_[-1]
     cross_entropy = losses[2.0] - losses[1.0]
     assert cross_entropy > 0.1
     assert losses[5.0] == pytest.approx(losses[1.0] + 4 * cross_entropy, rel=1e-5)
