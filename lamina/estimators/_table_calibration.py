@@ -47,10 +47,10 @@ def tempered(
 
     found = minimize_scalar(loss, bounds=(-_WIDEST, _WIDEST), method="bounded")
     temperature = math.exp(float(found.x) / len(networks))
-    return [_divided(network, temperature) for network in networks], temperature
+    return [divided(network, temperature) for network in networks], temperature
 
 
-def _divided(network: Network, temperature: float) -> Network:
+def divided(network: Network, temperature: float) -> Network:
     """Return a network whose raw outputs are divided by a number."""
     layers = network.layers()
     weights, biases = layers[-1]

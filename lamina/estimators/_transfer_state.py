@@ -47,6 +47,7 @@ def to_state(transfer: BaseTransfer) -> tuple[dict[str, Any], Arrays]:
         "report": report,
         "tables": transfer._tables,
         "target_name": transfer.target_name_,
+        "temperature": getattr(transfer, "temperature_", None),
         "n_features": int(transfer.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
     }, arrays
@@ -64,6 +65,8 @@ def from_state(kind: type[Estimator], config: dict[str, Any], arrays: Arrays) ->
     transfer._steps = steps_from_state(config["steps"], _below(arrays, "inputs."))
     transfer._tables, transfer.source_ = bool(config["tables"]), source
     transfer.target_name_ = config["target_name"]
+    if config["temperature"] is not None:
+        transfer.__dict__["temperature_"] = float(config["temperature"])
     transfer.n_features_in_ = int(config["n_features"])
     if config["feature_names"] is not None:
         transfer.feature_names_in_ = np.array(config["feature_names"], dtype=object)

@@ -148,7 +148,7 @@ def _score(way: str, source: Network, rows: Rows, chosen: IntArray, new: Rows) -
             source, "fine_tune", batch_size=n, learning_rate_init=2e-4, max_iter=50
         ),
     }
-    model = made[way]().set_params(random_state=0, dtype="float32")
+    model = made[way]().set_params(random_state=0, dtype="float32", calibrate=False)
     model.fit(X[chosen], y[chosen], X_unlabelled=X[:N_UNLABELLED])
     return float(model.score(*new))
 
