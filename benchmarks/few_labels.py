@@ -3,7 +3,8 @@
 From each table some rows are drawn: N labels a class, up to ``--rows`` rows without a label, and
 up to 4,000 to test on. Beside logistic regression on the columns themselves stand a network that
 begins from random weights, and networks that begin from an encoder which has seen all rows but
-no label: denoising (frozen, last layer retrained, all fine-tuned) and contrastive.
+no label: denoising (frozen, last layer retrained, all fine-tuned) and contrastive; and a table
+classifier, which reads no more than the labelled rows.
 ``python -m benchmarks.few_labels FOLDER`` takes the classification tables of a folder, with the
 target in the column ``target``; without a folder, small ones of scikit-learn. Where LAMINA_DATA
 names a folder with MNIST, digits 5 to 9 at random places are added, with a network that knows
@@ -32,7 +33,7 @@ from benchmarks._few_labels_summary import summary
 from benchmarks._table import machine
 from benchmarks._tables_results import Figures, Results
 from benchmarks.tables import frames as all_frames
-from lamina import ContrastiveEncoder, DenoisingEncoder, TransferClassifier
+from lamina import ContrastiveEncoder, DenoisingEncoder, TableClassifier, TransferClassifier
 from lamina.tables import TableEncoder, infer_task, split_target
 
 N_TEST = 4000
@@ -107,6 +108,7 @@ def ways(
     made: dict[str, Callable[[], Any]] = {
         "logistic": lambda: logistic(draw),
         "scratch": lambda: scratch,
+        "table": lambda: TableClassifier(random_state=seed),
         "frozen": lambda: transfer(encoder("denoising"), "frozen", seed),
         "last": lambda: transfer(encoder("denoising"), "last", seed),
         "fine-tuned": lambda: transfer(encoder("denoising"), "fine_tune", seed),
