@@ -60,14 +60,14 @@ def calibration_of(found: Inspected, known: Any) -> Any:
     """Return the calibration of a classifier on rows it has labels for, or None."""
     import numpy as np
 
-    from lamina import MLPClassifier, TableClassifier
+    from lamina import MLPClassifier, TableClassifier, TransferClassifier
     from lamina.inspection import calibration
 
     model = found.model
-    if not isinstance(model, (MLPClassifier, TableClassifier)) or found.table is None:
+    kinds = (MLPClassifier, TableClassifier, TransferClassifier)
+    if not isinstance(model, kinds) or found.table is None:
         return None
-    rows = found.table[known] if isinstance(model, TableClassifier) else _plain(found, known)
-    proba = np.asarray(model.predict_proba(rows), dtype=np.float64)
+    proba = np.asarray(model.predict_proba(_rows(found, known)), dtype=np.float64)
     if proba.ndim != 2 or not np.allclose(proba.sum(axis=1), 1, atol=1e-3):
         return None  # several labels at once
     labels = np.asarray(found.y)[known]
@@ -77,11 +77,16 @@ def calibration_of(found: Inspected, known: Any) -> Any:
     return calibration(labels[seen], proba[seen], classes=model.classes_)
 
 
-def _plain(found: Inspected, known: Any) -> Any:
-    """Return the rows as an estimator of arrays takes them."""
+def _rows(found: Inspected, known: Any) -> Any:
+    """Return the rows as the model takes them: a table, or the columns of an array."""
+    from lamina import TableClassifier, TableRegressor, TransferClassifier, TransferRegressor
+
     assert found.table is not None
-    names = getattr(found.model, "feature_names_in_", None)
-    rows = found.table[known]
+    model, rows = found.model, found.table[known]
+    trunk = model.source_ if isinstance(model, (TransferClassifier, TransferRegressor)) else None
+    if isinstance(model, (TableClassifier, TableRegressor)) or (trunk and trunk.reads_tables):
+        return rows
+    names = getattr(model, "feature_names_in_", None)
     return rows.to_numpy() if names is None else rows.loc[:, list(names)]
 
 
@@ -89,16 +94,21 @@ def _coverage(found: Inspected, known: Any) -> Iterator[Finding]:
     """Yield how often the 90 % intervals of a regressor hold the target."""
     import numpy as np
 
-    from lamina import MixtureDensityRegressor, MLPRegressor, TableRegressor
+    from lamina import (
+        MixtureDensityRegressor,
+        MLPRegressor,
+        TableRegressor,
+        TransferRegressor,
+    )
     from lamina.inspection import coverage
 
     model = found.model
-    kinds = (MixtureDensityRegressor, MLPRegressor, TableRegressor)
+    kinds = (MixtureDensityRegressor, MLPRegressor, TableRegressor, TransferRegressor)
     if not isinstance(model, kinds) or found.table is None or found.y is None:
         return
     if found.y.dtype.kind not in "biuf":
         return
-    rows = found.table[known] if isinstance(model, TableRegressor) else _plain(found, known)
+    rows = _rows(found, known)
     y = np.asarray(found.y, dtype=np.float64)[known]
     result = coverage(model.predict_dist(rows), y, 0.9)
     observed, error = float(result.observed[0]), float(result.standard_error[0])

@@ -66,7 +66,7 @@ def _evenly(n_rows: int) -> IntArray:
 
 def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
     """Load a model of any kind, and the table if there is one."""
-    from lamina import Network, load
+    from lamina import load
 
     model = load(path)
     n_members = len(members_of(model))
@@ -77,7 +77,7 @@ def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
             "lamina.load(path).estimators_."
         )
     (model,) = members_of(model)
-    networks = [model] if isinstance(model, Network) else list(model.networks_)
+    networks = _networks_of(model)
     kind = type(model).__name__
     if data is None:
         if target is not None:
@@ -100,17 +100,49 @@ def take_apart(path: Path, data: Path | None, target: str | None) -> Inspected:
     return Inspected(kind, model, networks, rows, matrix, y, n_rows)
 
 
+def _networks_of(model: Any) -> list[Network]:
+    """Return the networks of a model, of two sides the first."""
+    from lamina import CrossModalEncoder, Network
+    from lamina.estimators import Trunk
+    from lamina.nn import GraphNetwork
+
+    if isinstance(model, GraphNetwork):
+        raise ParameterError(
+            "lamina inspect takes networks of layers apart. Got a GraphNetwork. Use its summary() "
+            "and lamina.plots.plot_graph; to_network() turns one that is made of layers."
+        )
+    if isinstance(model, Network):
+        return [model]
+    if isinstance(model, Trunk):
+        return list(model.networks)
+    networks = list(model.networks_)
+    return networks[:1] if isinstance(model, CrossModalEncoder) else networks
+
+
 def _matrix(model: Any, rows: pd.DataFrame, n_inputs: int) -> FloatArray:
     """Return the rows as the networks of the model take them."""
     import numpy as np
 
-    from lamina import MixtureDensityRegressor, TableClassifier, TableRegressor
+    from lamina import TableClassifier, TableRegressor, TransferClassifier, TransferRegressor
+    from lamina.estimators import Trunk
     from lamina.search import EncodedClassifier, EncodedRegressor
 
     encoded_by = (TableClassifier, TableRegressor, EncodedClassifier, EncodedRegressor)
     if isinstance(model, encoded_by):
         encoded: FloatArray = np.asarray(model.encoder_.transform(rows), dtype=np.float64)
         return encoded
+    if isinstance(model, (Trunk, TransferClassifier, TransferRegressor)):
+        prepared: FloatArray = np.asarray(model.inputs(rows), dtype=np.float64)
+        return prepared
+    numbers = _numbers(model, rows, n_inputs)
+    mean = getattr(model, "input_mean_", None)
+    return numbers if mean is None else (numbers - mean) / model.input_scale_
+
+
+def _numbers(model: Any, rows: pd.DataFrame, n_inputs: int) -> FloatArray:
+    """Return the columns that the model takes, which must hold numbers."""
+    import numpy as np
+
     names = getattr(model, "feature_names_in_", None)
     if names is not None and set(names) <= set(rows.columns):
         rows = rows.loc[:, list(names)]
@@ -125,14 +157,11 @@ def _matrix(model: Any, rows: pd.DataFrame, n_inputs: int) -> FloatArray:
             f"DATA must have {n_inputs} columns beside the target, as the model has inputs. "
             f"Got {rows.shape[1]}. Name the target with --target, and leave other columns out."
         )
-    numbers = rows.to_numpy(dtype=np.float64)
+    numbers: FloatArray = rows.to_numpy(dtype=np.float64)
     if not np.isfinite(numbers).all():
         column = str(rows.columns[np.argwhere(~np.isfinite(numbers))[0][1]])
         raise DataError(
             f"DATA must hold finite numbers for this model. Got a missing or infinite one in the "
             f"column {column!r}. Fill or drop such rows."
         )
-    if isinstance(model, MixtureDensityRegressor):
-        scaled: FloatArray = (numbers - model.input_mean_) / model.input_scale_
-        return scaled
     return numbers

@@ -145,8 +145,18 @@ class BaseTransfer(BaseEstimator, ABC):  # type: ignore[misc]
                 "Got True. Choose another solver, or solver='auto'."
             )
 
-    def _prepared(self, X: Any) -> Any:
-        """Return rows as the whole networks take them."""
+    def inputs(self, X: Any) -> Any:
+        """Return rows as `networks_` take them: encoded and scaled.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or table of shape (n_samples, n_features)
+            Inputs, as the source takes them.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_inputs)
+        """
         check_is_fitted(self)
         return new_rows(self, X)
 

@@ -287,7 +287,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             Labels of the kind that ``fit`` saw.
         """
-        return self._fitted_predictor.predict(self._prepared(X))
+        return self._fitted_predictor.predict(self.inputs(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -302,7 +302,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._fitted_predictor.predict_proba(self._prepared(X))
+        return self._fitted_predictor.predict_proba(self.inputs(X))
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Return the logarithm of the probability of each class.
@@ -317,7 +317,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        return self._fitted_predictor.predict_log_proba(self._prepared(X))
+        return self._fitted_predictor.predict_log_proba(self.inputs(X))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the logits: positive, or largest, where ``predict`` says yes.
@@ -332,7 +332,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             One number a row for two classes, the log-odds of ``classes_[1]``.
         """
-        return self._fitted_predictor.decision_function(self._prepared(X))
+        return self._fitted_predictor.decision_function(self.inputs(X))
 
     @property
     def _fitted_predictor(self) -> MLPClassifier:

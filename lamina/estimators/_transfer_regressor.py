@@ -264,7 +264,7 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
         std : ndarray of the shape of mean
             Standard deviations. Only with ``return_std=True``.
         """
-        return self._fitted_predictor.predict(self._prepared(X), return_std)
+        return self._fitted_predictor.predict(self.inputs(X), return_std)
 
     def predict_dist(self, X: Any) -> Predictive:
         """Return the distribution of the target in each row, in units of y.
@@ -279,7 +279,7 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
         Predictive
             Moments, quantiles, intervals, modes, densities, samples and scores of each row.
         """
-        return self._fitted_predictor.predict_dist(self._prepared(X))
+        return self._fitted_predictor.predict_dist(self.inputs(X))
 
     def predict_quantile(self, X: Any, q: Any) -> FloatArray:
         """Return the value below which the target falls with probability q.
@@ -332,7 +332,7 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
         float
             The mean over the rows.
         """
-        return self._fitted_predictor.log_likelihood(self._prepared(X), y, sample_weight)
+        return self._fitted_predictor.log_likelihood(self.inputs(X), y, sample_weight)
 
     @property
     def _fitted_predictor(self) -> MLPRegressor:

@@ -9,10 +9,23 @@ import pandas as pd
 import pytest
 
 import lamina
-from lamina import MixtureDensityRegressor, MLPClassifier, MLPRegressor, Network
+from lamina import (
+    CrossModalEncoder,
+    DenoisingEncoder,
+    MixtureDensityRegressor,
+    MLPClassifier,
+    MLPRegressor,
+    MultitaskNetwork,
+    Network,
+    TransferClassifier,
+    TransferRegressor,
+    save,
+)
 from lamina.cli._finding import Finding, worst_first
 from lamina.cli._findings import findings_of
 from lamina.cli._inspected import Inspected
+from lamina.estimators import Trunk
+from lamina.nn import GraphNetwork
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 3))
@@ -295,6 +308,53 @@ def test_estimators_of_arrays_are_inspected(run, saved, model, what):
     assert done.status == 0, done.err
     told = {finding["what"] for finding in json.loads(done.out)["findings"]}
     assert {what, "amplification", "symmetries"} <= told
+
+
+ENCODER = DenoisingEncoder(hidden_layer_sizes=8, max_steps=20, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda y: ENCODER.fit(X), "amplification"),
+        (lambda y: Trunk.of(ENCODER.fit(X)), "amplification"),
+        (
+            lambda y: CrossModalEncoder(2, max_steps=20, random_state=0).fit(X, X[:, :1]),
+            "amplification",
+        ),
+        (lambda y: TransferClassifier(ENCODER).fit(X, y > 0), "calibration"),
+        (lambda y: TransferRegressor(ENCODER).fit(X, y), "coverage"),
+        (
+            lambda y: MultitaskNetwork(4, solver="lbfgs", tol=1e-2, random_state=0).fit(X, y),
+            "amplification",
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_has_learned_from_other_rows_is_inspected(run, saved, make, what):
+    y = X[:, 0] + X[:, 1]
+    target = y > 0 if what == "calibration" else y
+    done = run("inspect", *saved(make(y), y=target), "--target", "y", "--json")
+    assert done.status == 0, done.err
+    assert what in {finding["what"] for finding in json.loads(done.out)["findings"]}
+
+
+def test_a_transfer_of_a_table_is_read_through_its_encoder(run, files, tmp_path):
+    encoder, model = tmp_path / "encoder", tmp_path / "model"
+    table = ("--steps", 20, "--width", 8, "--layers", 1)
+    run("pretrain", files.houses, "--drop", "price", "-o", encoder, *table)
+    run("fit", files.houses, "--target", "price", "--from", encoder, "-o", model)
+    for place in (encoder, model):
+        done = run("inspect", place, files.houses, "--target", "price", "--json")
+        assert done.status == 0, done.err
+    assert "coverage" in {finding["what"] for finding in json.loads(done.out)["findings"]}
+
+
+def test_a_graph_is_refused_with_a_way_out(run, tmp_path):
+    save(GraphNetwork.from_network(Network((2, 3, 1), random_state=0)), tmp_path / "graph")
+    done = run("inspect", tmp_path / "graph")
+    assert done.status == 1
+    assert "Got a GraphNetwork. Use its summary()" in done.err
 
 
 def test_inputs_of_different_scales_are_told(run, tmp_path):
