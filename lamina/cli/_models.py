@@ -20,6 +20,7 @@ def load_table_model(path: Path) -> Any:
         TransferRegressor,
         load,
     )
+    from lamina.estimators import Trunk
     from lamina.search import EncodedClassifier, EncodedRegressor
 
     model = load(path)
@@ -29,6 +30,11 @@ def load_table_model(path: Path) -> Any:
         return model
     if isinstance(front, (TableClassifier, TableRegressor, EncodedClassifier, EncodedRegressor)):
         return model
+    if isinstance(front, Trunk):
+        raise FileError(
+            f"The model must be one that lamina fit or lamina search wrote. Got {str(path)!r}, "
+            f"an encoder, which has no answers yet: lamina fit DATA --target COLUMN --from {path}"
+        )
     raise FileError(
         f"The model must be one that lamina fit or lamina search wrote. Got {str(path)!r}, which "
         f"holds a {type(model).__name__}. Use it from Python: lamina.load."

@@ -120,6 +120,8 @@ class MultitaskAnswers(BaseMLP):
             return next(iter(found.values()))
         if not found:
             raise ParameterError("task must be one with classes. Got a network without any.")
+        if name not in found and name in self.task_names_:
+            raise ParameterError(f"task must be one with classes. Got {name!r}, a regression.")
         return found[check_choice("task", name, found)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -137,7 +137,7 @@ class TransferClassifier(ClassifierMixin, BaseTransfer):  # type: ignore[misc]
     See Also
     --------
     TransferRegressor : The same for numbers.
-    DenoisingEncoder : A source that needs no labels; the safest choice on tables.
+    DenoisingEncoder : A source that needs no labels; of the encoders the safest on tables.
 
     Notes
     -----

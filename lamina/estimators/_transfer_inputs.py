@@ -28,7 +28,7 @@ from lamina._typing import Array, FloatArray
 from ._encoder_cross_modal import CrossModalEncoder
 from ._inputs import check_new_data, check_training_data
 from ._table_base import BaseTable
-from ._trunk import Trunk
+from ._trunk import Trunk, slip_of
 from ._trunk_inputs import finds_columns, prepared, takes_numbers
 from ._trunk_rows import check_names, matrix
 from ._weights import check_weights
@@ -93,6 +93,7 @@ def tags_of(source: Any) -> Any:
 
 def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: Any) -> Data:
     """Return the rows, checked as far as they are not left to a table's encoder."""
+    _refuse_missing(y)
     if takes_tables(transfer.pretrained):
         return _table_data(transfer, X, y, sample_weight, X_unlabelled)
     X, y = check_training_data(
@@ -114,6 +115,19 @@ def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: 
                 f"Got {X_unlabelled.shape[1]}."
             )
     return Data(X, y, check_weights(sample_weight, X), X_unlabelled, tables=False)
+
+
+def _refuse_missing(y: Any) -> None:
+    """Refuse targets of which some are not there, and say where their rows belong."""
+    if y is None or sp.issparse(y) or np.ndim(y) == 0:
+        return
+    missing = np.asarray(pd.isna(y if isinstance(y, (pd.Series, pd.DataFrame)) else np.asarray(y)))
+    if missing.any():
+        row = int(np.argwhere(missing)[0][0])
+        raise DataError(
+            f"y must have a target in every row. Got none in row {row}; Input y contains NaN. "
+            "Give rows without a target as X_unlabelled."
+        )
 
 
 def _table_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: Any) -> Data:
@@ -205,7 +219,8 @@ def _refuse_what_needs_more(source: Any, last: Any) -> None:
         )
     if not isinstance(last, BaseEstimator) or not callable(getattr(last, "transform", None)):
         raise ParameterError(
-            f"pretrained must be a model whose layers can be copied. Got {shown(source)}."
+            f"pretrained must be a model whose layers can be copied. Got {shown(source)}. "
+            f"{slip_of(source)}".strip()
         )
 
 

@@ -127,7 +127,7 @@ class TransferRegressor(RegressorMixin, BaseTransfer):  # type: ignore[misc]
     See Also
     --------
     TransferClassifier : The same for labels.
-    DenoisingEncoder : A source that needs no labels; the safest choice on tables.
+    DenoisingEncoder : A source that needs no labels; of the encoders the safest on tables.
 
     Notes
     -----

@@ -236,7 +236,7 @@ def _read_other(model: Any) -> Trunk:
             return _trunk(model, _scaling_of(model), [network], drop_last=False)
         if getattr(model, "best_estimator_", None) is not None:
             return _read(model.best_estimator_)
-    cure = "Give a fitted estimator or encoder of lamina, or a Network."
+    cure = slip_of(model) or "Give a fitted estimator or encoder of lamina, or a Network."
     if isinstance(model, GraphNetwork):
         cure = "Its units form no layers; GraphNetwork.to_network makes some where it can."
     elif isinstance(model, nn.Module):
@@ -244,6 +244,13 @@ def _read_other(model: Any) -> Trunk:
     raise ParameterError(
         f"pretrained must be a model whose layers can be copied. Got {shown(model)}. {cure}"
     )
+
+
+def slip_of(model: Any) -> str:
+    """Return what to do about a name or a class in the place of a model, or an empty string."""
+    if isinstance(model, str):
+        return f"Load a saved one first: lamina.load({model!r})."
+    return f"Make one of the class: {model.__name__}()." if isinstance(model, type) else ""
 
 
 def _read_pipeline(pipeline: Pipeline) -> Trunk:

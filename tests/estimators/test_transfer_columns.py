@@ -163,3 +163,20 @@ def test_tables_of_no_table_are_told():
 def test_an_encoder_of_pairs_is_not_fitted_here():
     with pytest.raises(ParameterError, match="must be fitted to its pairs before"):
         TransferClassifier(CrossModalEncoder()).fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "series"])
+def test_missing_targets_are_told_where_to_go(kind):
+    labels = [None if i == 3 else "ab"[i % 2] for i in range(len(FRAME))]
+    y = {"array": np.array(labels, dtype=object), "list": labels, "series": pd.Series(labels)}[
+        kind
+    ]
+    with pytest.raises(DataError, match=r"Got none in row 3.*Give rows without a target as X_unl"):
+        TransferClassifier().fit(FRAME, y)
+
+
+def test_a_path_and_a_class_are_no_models():
+    with pytest.raises(ValueError, match=r"Load a saved one first: lamina.load\('encoder'\)"):
+        TransferClassifier("encoder").fit(FRAME, Y)
+    with pytest.raises(ValueError, match=r"Make one of the class: DenoisingEncoder\(\)"):
+        TransferClassifier(DenoisingEncoder).fit(FRAME, Y)
