@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,27 +41,22 @@ def transfer_few_labels() -> Values:
     120 steps from random weights; fine-tuning 50 small ones from the frozen solution.
     """
     old, rows = _tasks("train", 20_000, 6)
-    return _compared(_trained(old), rows, _tasks("test", 4_000, 7)[1])
+    return _compared(old, rows, _tasks("test", 4_000, 7)[1])
 
 
 @experiment("centred-digits-transfer")
 def centred_digits_transfer() -> Values:
     """Do the same with digits in the middle, where pixels are good features already."""
     old, rows = _tasks("train", 20_000, None)
-    return _compared(_trained(old), rows, _tasks("test", 4_000, None)[1])
+    return _compared(old, rows, _tasks("test", 4_000, None)[1])
 
 
 @experiment("wider-transfer")
 def wider_transfer() -> Values:
     """Do the same with twice the images and a layer of 512 units, for 5 and 50 labels."""
     old, rows = _tasks("train", 40_000, 6)
-    return _compared(
-        _trained(old, width=512),
-        rows,
-        _tasks("test", 4_000, 7)[1],
-        n_labels=(5, 50),
-        ways=("pixels", "frozen", "fine_tuned"),
-    )
+    new = _tasks("test", 4_000, 7)[1]
+    return _compared(old, rows, new, width=512, n_labels=(5, 50), scratch=False)
 
 
 def _tasks(part: str, n: int, seed: int | None) -> tuple[Rows, Rows]:
@@ -110,47 +105,59 @@ def _accuracy(network: Network, X: FloatArray, y: IntArray) -> float:
 
 
 def _compared(
-    source: Network,
+    old: Rows,
     rows: Rows,
     new: Rows,
     *,
+    width: int = 256,
     n_labels: Sequence[int] = _N_LABELS,
-    ways: Sequence[str] = ("pixels", "scratch", "frozen", "fine_tuned"),
+    scratch: bool = True,
 ) -> Values:
     """Return the mean accuracy on new rows, by way and number of labels a class."""
     rng = np.random.default_rng(6)
     draws = [_labelled(rows[1], n, rng) for n in n_labels for _ in range(_N_DRAWS)]
-    found: dict[str, list[float]] = {}
-    for way in ways:
-        if way == "scratch":
-            scores = [_accuracy(network, *new) for network in _scratch(*rows, draws)]
-        else:
-            # each fit is one small network, which one thread trains
-            fits = (delayed(_score)(way, source, rows, draw, new) for draw in draws)
-            scores = Parallel(n_jobs=-1, prefer="threads")(fits)
-        found[way] = np.mean(np.reshape(scores, (-1, _N_DRAWS)), axis=1).tolist()
-    return {"n": list(n_labels), **found}
+    # each fit is one small network, which one thread trains
+    threads = Parallel(n_jobs=-1, prefer="threads")
+    pixels = [delayed(_probed)(None, rows, draw, new) for draw in draws]
+    source, *scores = threads([delayed(_trained)(old, width), *pixels])
+    found = {"pixels": [score for (score,) in scores]}
+    if scratch:
+        networks = _scratch(*rows, draws)
+        found["scratch"] = [_accuracy(network, *new) for network in networks]
+    scores = threads(delayed(_probed)(source, rows, draw, new, tune=True) for draw in draws)
+    found["frozen"], found["fine_tuned"] = (list(part) for part in zip(*scores, strict=True))
+    means = {
+        way: np.mean(np.reshape(part, (-1, _N_DRAWS)), axis=1).tolist()
+        for way, part in found.items()
+    }
+    return {"n": list(n_labels), **means}
 
 
-def _score(way: str, source: Network, rows: Rows, chosen: IntArray, new: Rows) -> float:
-    """Return the accuracy on new rows of what is learned from the chosen ones."""
+def _probed(
+    source: Network | None, rows: Rows, chosen: IntArray, new: Rows, *, tune: bool = False
+) -> list[float]:
+    """Return the accuracy on new rows of a linear probe, and of what is tuned from there."""
     (X, y), n = rows, len(chosen)
-    probe: dict[str, Any] = {
-        "solver": "adam",
-        "learning_rate_init": 1e-2,
-        "max_iter": 200,
-        "alpha": _WEIGHT_DECAY * n,  # the engine divides it by the rows
+    fixed: dict[str, Any] = {
+        "batch_size": n,
+        "random_state": 0,
+        "dtype": "float32",
+        "calibrate": False,
     }
-    made: dict[str, Callable[[], TransferClassifier]] = {
-        "pixels": lambda: TransferClassifier(None, batch_size=n, **probe),
-        "frozen": lambda: TransferClassifier(source, batch_size=n, **probe),
-        "fine_tuned": lambda: TransferClassifier(
-            source, "fine_tune", batch_size=n, learning_rate_init=2e-4, max_iter=50
-        ),
-    }
-    model = made[way]().set_params(random_state=0, dtype="float32", calibrate=False)
-    model.fit(X[chosen], y[chosen], X_unlabelled=X[:N_UNLABELLED])
-    return float(model.score(*new))
+    probe = TransferClassifier(
+        source,
+        solver="adam",
+        learning_rate_init=1e-2,
+        max_iter=200,
+        alpha=_WEIGHT_DECAY * n,  # the engine divides it by the rows
+        **fixed,
+    ).fit(X[chosen], y[chosen], X_unlabelled=X[:N_UNLABELLED])
+    models = [probe]
+    if tune:
+        rate: dict[str, Any] = {"learning_rate_init": 2e-4, "max_iter": 50}
+        tuned = TransferClassifier(probe, "fine_tune", copy_outputs=True, **rate, **fixed)
+        models.append(tuned.fit(X[chosen], y[chosen]))
+    return [float(model.score(*new)) for model in models]
 
 
 def _labelled(y: IntArray, n: int, rng: np.random.Generator) -> IntArray:

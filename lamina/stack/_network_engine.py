@@ -18,8 +18,14 @@ from ._layers import Piece, layer_views, workspace
 from ._optimizers import LBFGS, Optimizer, get_optimizer
 from ._parameters import Layout
 from ._passes import Program, backward, forward
-from ._threads import SMALL, one_thread
+from ._threads import one_thread
 from ._update import make_updater
+
+ALONE = 50_000_000
+"""Multiply-adds of a layer from which a second thread pays.
+
+It is less than for members of a stack, which have others to share the cores with.
+"""
 
 
 class NetworkEngine:
@@ -193,7 +199,7 @@ class NetworkEngine:
     @contextmanager
     def threads(self) -> Iterator[None]:
         """Use one thread within the block where a second one is not worth its risk."""
-        with one_thread(self.largest_product < SMALL):
+        with one_thread(self.largest_product < ALONE):
             yield
 
     @property
