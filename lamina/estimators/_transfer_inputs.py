@@ -119,10 +119,11 @@ def check_data(transfer: Any, X: Any, y: Any, sample_weight: Any, X_unlabelled: 
 
 def _refuse_missing(y: Any) -> None:
     """Refuse targets of which some are not there, and say where their rows belong."""
-    if y is None or sp.issparse(y) or np.ndim(y) == 0:
+    if y is None or sp.issparse(y):
         return
-    missing = np.asarray(pd.isna(y if isinstance(y, (pd.Series, pd.DataFrame)) else np.asarray(y)))
-    if missing.any():
+    values = y if isinstance(y, (pd.Series, pd.DataFrame)) else np.asarray(y)
+    missing = np.asarray(pd.isna(values))
+    if missing.ndim and missing.any():
         row = int(np.argwhere(missing)[0][0])
         raise DataError(
             f"y must have a target in every row. Got none in row {row}; Input y contains NaN. "

@@ -40,18 +40,15 @@ def test_no_command_is_as_good_as_help(run):
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["--version"], ["fitt"]])
-def test_help_is_quick_and_imports_nothing_heavy(spawn, arguments):
+def test_help_imports_nothing_heavy(spawn, arguments):
     done = spawn(
-        "import sys, time\n"
+        "import sys\n"
         "from lamina.cli import main\n"
         "main(sys.argv[1:])\n"
-        f"loaded = sorted(set({HEAVY!r}) & set(sys.modules))\n"
-        "print(loaded, time.process_time(), file=sys.stderr)\n",
+        f"print(sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr)\n",
         *arguments,
     )
-    loaded, used = done.stderr.splitlines()[-1].rsplit(" ", 1)
-    assert loaded == "[]"
-    assert float(used) < 0.5  # seconds of processor time; others may be using the machine
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 def test_version(run):

@@ -11,11 +11,11 @@ ENCODER = DenoisingEncoder(hidden_layer_sizes=(16,), max_steps=20, random_state=
 ESTIMATORS = [
     TransferClassifier(),
     TransferRegressor(),
-    TransferClassifier(ENCODER),
+    TransferClassifier(ENCODER, calibrate=False),
     TransferRegressor(ENCODER, alpha=0.1),
-    TransferClassifier(ENCODER, "fine_tune"),
+    TransferClassifier(ENCODER, "fine_tune", calibrate=False),
     TransferRegressor(ENCODER, "last", max_iter=40, hidden_layer_sizes=(8,)),
-    TransferClassifier(None, hidden_layer_sizes=(8,), n_members=2, dropout=0.1),
+    TransferClassifier(hidden_layer_sizes=(8,), n_members=2, dropout=0.1, calibrate=False),
 ]
 
 KINDS = ("dense", "sparse")
