@@ -15,7 +15,7 @@ from lamina.represent import MultitaskHead
 
 CHECKED = [
     MultitaskNetwork((8,), max_iter=30),
-    MultitaskNetwork((8,), n_members=2, solver="lbfgs", alpha=1.0),
+    MultitaskNetwork((8,), n_members=2, solver="lbfgs", alpha=1.0, max_iter=30),
 ]
 
 
