@@ -80,8 +80,12 @@ def _folds_told(transfer: Any, trunk: Trunk | None, data: Data) -> Iterator[Told
     """Yield what is told of each fold that is held out."""
     quiet = copy.copy(transfer)
     quiet.verbose = False
-    inputs = data.X if trunk is None else trunk.inputs(data.X)
-    folds = fold_numbers(inputs, data.y, data.weight)
+    if trunk is not None:  # rows are encoded once and not for each fold
+        more = data.X_unlabelled
+        more = None if more is None else trunk.inputs(more)
+        data = replace(data, X=trunk.inputs(data.X), X_unlabelled=more, tables=False)
+        trunk = replace(trunk, steps=(), feature_names=None)
+    folds = fold_numbers(data.X, data.y, data.weight)
     n_held_out = 0
     for fold in range(N_FOLDS):
         rows, others = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
