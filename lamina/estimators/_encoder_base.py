@@ -147,7 +147,7 @@ class BaseEncoder(
         """Draw the seed of a new training, and forget the last one."""
         draws = check_random_state(self.random_state)
         self._seed = int(draws.randint(np.iinfo(np.int32).max))
-        self.n_steps_, self.loss_curve_ = 0, []
+        self.n_steps_, self.loss_curve_, self._training = 0, [], None
         # an old network must not be left behind with a new scale of the inputs
         self.__dict__.pop("network_", None)
 
@@ -180,17 +180,23 @@ class BaseEncoder(
     def _run(
         self,
         training: Training,
-        n_steps: int,
         per_round: int,
-        data: dict[str, Any] | None,
+        data: dict[str, Any],
         seen: Sequence[FloatArray],
+        *,
+        once: bool,
     ) -> None:
         """Take steps, a round at a time, until the end, Ctrl-C or a callback's wish.
 
-        ``seen`` has rows for each network, whose outputs must be finite in the end.
+        ``seen`` has rows for each network, whose outputs must be finite in the end. ``once`` goes
+        once over the rows, on from the last such call, and callbacks do not hear of it.
         """
+        if self._training is not None:
+            training.resume(self._training)
+        n_steps = per_round if once else int(self.max_steps)
         n_rounds = math.ceil(n_steps / per_round)
-        heard = Rounds(self, n_rounds, data, lambda: self._fitted_by(training.networks()))
+        told = None if once else data
+        heard = Rounds(self, n_rounds, told, lambda: self._fitted_by(training.networks()))
         losses: list[float] = []
         rate = float(self.learning_rate_init)
         interrupted = False
@@ -214,6 +220,7 @@ class BaseEncoder(
         self.loss_ = float(np.mean(tail)) if tail else math.nan
         for name, value in self._fitted_by(networks).items():
             setattr(self, name, value)
+        self._training = training if once else None
         heard.finish()
         if interrupted:
             warn_user("Training interrupted by user.", UserWarning)

@@ -303,13 +303,9 @@ class ContrastiveEncoder(BaseEncoder):
             seed=self._seed,
             first_step=self.n_steps_,
         )
-        if self._training is not None and not fresh:
-            training.resume(self._training)
         self.collapse_loss_, self.floor_loss_ = training.references()
-        n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        told, seen = None if once else {"X": X, "y": y}, some_rows(data, self._seed)
-        self._run(training, n_steps, sampler.n_per_epoch, told, [seen])
-        self._training = training if once else None
+        seen = some_rows(data, self._seed)
+        self._run(training, sampler.n_per_epoch, {"X": X, "y": y}, [seen], once=once)
         warn_if_collapsed(self._whole()[0].predict_raw(seen))
         return self
 

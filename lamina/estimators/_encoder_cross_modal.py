@@ -250,15 +250,10 @@ class CrossModalEncoder(TwoSidedEncoder):
             seed=self._seed,
             first_step=self.n_steps_,
         )
-        if self._training is not None and not fresh:
-            training.resume(self._training)
-        n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        told = None if once else {"X": X, "y": y}
         seen = [some_rows(side, self._seed) for side in (data, other)]
-        self._run(training, n_steps, sampler.n_per_epoch, told, seen)
+        self._run(training, sampler.n_per_epoch, {"X": X, "y": y}, seen, once=once)
         self.temperature_ = training.temperature
         self.collapse_loss_, self.floor_loss_ = training.references()
-        self._training = training if once else None
         warn_if_collapsed(self.network_.predict_raw(seen[0]))
         return self
 

@@ -225,12 +225,8 @@ class DenoisingEncoder(BaseEncoder):
             seed=self._seed,
             first_step=self.n_steps_,
         )
-        if self._training is not None and not fresh:
-            training.resume(self._training)
-        n_steps = sampler.n_per_epoch if once else int(self.max_steps)
-        told, seen = None if once else {"X": X, "y": None}, some_rows(data, self._seed)
-        self._run(training, n_steps, sampler.n_per_epoch, told, [seen])
-        self._training = training if once else None
+        seen = some_rows(data, self._seed)
+        self._run(training, sampler.n_per_epoch, {"X": X, "y": None}, [seen], once=once)
         features = self.network_.predict_raw(seen).astype(np.float64)
         warn_if_collapsed(features - features.mean(0) if _vary(features) else features)
         return self

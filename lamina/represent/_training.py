@@ -29,6 +29,10 @@ class Training(Protocol):
 
     n_steps: int
 
+    def resume(self, other: Any) -> None:
+        """Go on from where a training of equal layers stands."""
+        ...
+
     def step(self, learning_rate: float) -> float:
         """Take one step and return its loss."""
         ...
