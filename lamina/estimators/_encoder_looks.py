@@ -9,6 +9,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 
 from lamina._errors import DivergedError
+from lamina._finite import all_finite
 from lamina._random import SAMPLE, generator
 from lamina._typing import FloatArray, IntArray
 from lamina.nn import Network
@@ -42,7 +43,7 @@ def check_finite(
     """Raise if weights, or outputs to the power that the loss takes them to, are not finite."""
     for network, rows in zip(networks, seen, strict=True):
         outputs = torch.from_numpy(network.predict_raw(rows)) ** power
-        if not all(torch.isfinite(values).all() for values in (outputs, *network.parameters())):
+        if not all(map(all_finite, (outputs, *network.parameters()))):
             raise DivergedError(
                 f"Training must keep finite outputs. Got some that are not after step {step}. "
                 "Lower learning_rate_init."
